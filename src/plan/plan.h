@@ -1,0 +1,115 @@
+/*
+ * plan.h: what a plan is and how its parts come about.
+ *
+ *   problem.c    the caller's wishes, checked, with every default filled in
+ *   route.c      route and parameters S, t, M
+ *   workspace.c  what stands where in the workspace
+ *   plan.c       create, kernels, facts, destroy
+ *   io.c         the buffers of a call, checked
+ *   execute.c    the ladder of attempts: redraws happen here and nowhere else
+ *   describe.c   the plan in words
+ */
+#ifndef PROFK_PLAN_PLAN_H
+#define PROFK_PLAN_PLAN_H
+
+#include "stages/stages.h"
+
+enum { PROFK__ATTEMPTS_MAX = 6 };
+
+#define PROFK__EPSILON_DEFAULT 1e-3
+#define PROFK__EPSILON_MIN_ROW 1e-12
+
+/* Sections of the workspace.  Those of different groups below share the same bytes: they live at different times. */
+enum profk__section {
+    PROFK__ROW, /* always: the row's state and the winners */
+    PROFK__WINNER_BITS,
+    PROFK__WINNER_INDEX,
+    PROFK__SAMPLE_BITS, /* until the threshold is known */
+    PROFK__SAMPLE_INDEX,
+    PROFK__CANDIDATE_BITS, /* from the filter to refine */
+    PROFK__CANDIDATE_INDEX,
+    PROFK__HISTOGRAM, /* in full */
+    PROFK__COUNTS,
+    PROFK__SORT_BITS, /* in the radix sort */
+    PROFK__SORT_INDEX,
+    PROFK__SORT_COUNTS,
+    PROFK__SECTION_COUNT
+};
+
+struct profk__layout {
+    uint64_t offset_nbytes[PROFK__SECTION_COUNT];
+    uint64_t nbytes[PROFK__SECTION_COUNT]; /* 0: not used */
+    uint64_t total_nbytes;
+};
+
+struct profk__workspace {
+    cl_mem buffer; /* the plan's own or the caller's, retained; NULL before the first run */
+    cl_mem section[PROFK__SECTION_COUNT];
+};
+
+struct profk_plan {
+    profk_context *ctx;
+    profk_problem problem; /* route as chosen; epsilon, seed and row_stride filled in */
+    profk_tuning forced;
+    const struct profk__type *type;
+    struct profk__key_rule rule;
+    struct profk__spec spec;
+    profk_params params;      /* 0 on routes without a sample */
+    double epsilon_row;
+    uint32_t segments;        /* work-groups of the full selection */
+    struct profk__layout layout;
+    struct profk__workspace workspace;
+    struct profk__kernel kernels[PROFK__KERNEL_COUNT];
+    uint64_t call;            /* counts calls, so that each draws anew */
+    profk_row last_row;       /* of the last successful call */
+    profk_stats stats;
+};
+
+/* The buffers of a call, checked. */
+struct profk__call {
+    cl_command_queue queue;
+    struct profk__piece piece;
+    struct profk__output output;
+    cl_mem row_results; /* NULL = not wanted */
+    size_t row_results_nbytes; /* place of the first in it */
+    cl_uint wait_count;
+    const cl_event *wait_list;
+};
+
+/* A call selects nothing: k = 0 or no rows. */
+int profk__problem_is_empty(const profk_problem *problem);
+
+/* Copies and checks p; ret has defaults filled in except for route, epsilon_row and what belongs to it. */
+profk_status profk__problem_check(const profk_problem *p, profk_problem *ret);
+
+/* Copies and checks forced (NULL: nothing forced) against a checked problem. */
+profk_status profk__tuning_check(const profk_tuning *forced, const profk_problem *problem, profk_tuning *ret);
+
+/* Chooses route, parameters and layout of a plan whose problem, forced, type and spec are set. */
+profk_status profk__route_choose(profk_plan *plan);
+
+/* Lays out the workspace for plan->problem.route and plan->params; ERR_UNSUPPORTED if it exceeds the limit. */
+profk_status profk__layout_make(profk_plan *plan);
+
+/* Cuts buffer, from offset_nbytes on, into the plan's sections. */
+profk_status profk__workspace_cut(profk_plan *plan, cl_mem buffer, uint64_t offset_nbytes);
+profk_status profk__workspace_allocate(profk_plan *plan);
+void profk__workspace_release(profk_plan *plan);
+
+profk_status profk__plan_create(profk_context *ctx, const profk_problem *p, const profk_tuning *forced, uint32_t flags,
+                                profk_plan **ret);
+void profk__plan_destroy(profk_plan *plan);
+void profk__plan_info(const profk_plan *plan, profk_info *ret);
+
+/* Creates what the plan still lacks of the kernels that `route` takes. */
+profk_status profk__plan_need_kernels(profk_plan *plan, uint32_t route);
+
+void profk__plan_describe(const profk_plan *plan, struct profk__text *text);
+
+/* Checks io against plan. */
+profk_status profk__io_check(const profk_plan *plan, cl_command_queue queue, const profk_io *io, cl_uint wait_count,
+                             const cl_event *wait_list, struct profk__call *ret);
+
+profk_status profk__execute(profk_plan *plan, const struct profk__call *call, cl_event *event_ret);
+
+#endif

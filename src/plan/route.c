@@ -1,0 +1,106 @@
+/*
+ * route.c: how a row is served and with which S, t, M.
+ *
+ * Theorem 4 gives t and M for a sample size; the paper's rule gives the sample size.  What the caller forces is taken
+ * as it is.  The sampled method is worth its parts from CROSSOVER_N elements on and while the buffer stays below a
+ * quarter of the input; a caller who asks for a route gets it.
+ */
+#include "plan/plan.h"
+
+#include "params/params.h"
+
+#define CROSSOVER_N (UINT64_C(1) << 12)
+#define CROSSOVER_M_SHARE 4 /* M at most n / 4 */
+#define COUNT_LIMIT (UINT64_C(1) << 31)
+
+/* S, t, M for what is not forced. */
+static profk_status choose_params(const profk_plan *plan, profk_params *ret)
+{
+    profk_status st = PROFK_OK;
+    const profk_problem *p = &plan->problem;
+    const profk_tuning *f = &plan->forced;
+    double eps_half = plan->epsilon_row / 2;
+    profk_params params = {.S = f->S, .t = f->t};
+
+    if (params.S == 0)
+        TRY(profk_sample_size(p->n, p->k, plan->epsilon_row, NULL, &params.S));
+    if (params.t > params.S) {
+        st = profk__fail(PROFK_ERR_ARGUMENT, "t is %llu but the sample chosen has S = %llu; force S as well",
+                         (unsigned long long)params.t, (unsigned long long)params.S);
+        goto done;
+    }
+    if (params.t == 0)
+        TRY(profk_params_exact(p->n, p->k, params.S, eps_half, eps_half, &params));
+    else
+        TRY(profk__buffer_capacity(p->n, p->k, params.S, params.t, eps_half, &params.M));
+    if (f->M != 0)
+        params.M = f->M;
+    TRY(profk_failure_probability(p->n, p->k, params.S, params.t, params.M, &params.fail_recall,
+                                  &params.fail_overflow));
+    *ret = params;
+done:
+    return st;
+}
+
+static profk_status check_count_start(const profk_plan *plan, const profk_params *params)
+{
+    if (plan->forced.count_start == 0 || plan->forced.count_start > params->M)
+        return PROFK_OK;
+    return profk__fail(PROFK_ERR_ARGUMENT, "count_start is %llu; it must be 0 or above M = %llu",
+                       (unsigned long long)plan->forced.count_start, (unsigned long long)params->M);
+}
+
+/* Tries the sampled method: parameters within 32 bits and a workspace within its limit. */
+static profk_status take_profk(profk_plan *plan, const profk_params *params)
+{
+    if (params->M >= COUNT_LIMIT || params->S >= COUNT_LIMIT)
+        return profk__fail(PROFK_ERR_UNSUPPORTED, "route profk would need S = %llu samples and M = %llu slots, and has "
+                           "at most 2^31 - 1 of each; use route full", (unsigned long long)params->S,
+                           (unsigned long long)params->M);
+    plan->params = *params;
+    plan->problem.route = PROFK_ROUTE_PROFK;
+    return profk__layout_make(plan);
+}
+
+static profk_status take_full(profk_plan *plan)
+{
+    plan->params = (profk_params){0};
+    plan->problem.route = PROFK_ROUTE_FULL;
+    return profk__layout_make(plan);
+}
+
+/* The share that each of several rows has in the budget of a call, as far down as the parameters go. */
+static double epsilon_of_row(const profk_problem *p)
+{
+    double epsilon = p->epsilon / (double)(p->rows > 0 ? p->rows : 1);
+
+    return epsilon > PROFK__EPSILON_MIN_ROW ? epsilon : PROFK__EPSILON_MIN_ROW;
+}
+
+profk_status profk__route_choose(profk_plan *plan)
+{
+    profk_status st = PROFK_OK;
+    const profk_problem *p = &plan->problem;
+    uint32_t wanted = p->route;
+    profk_params params = {0};
+
+    plan->epsilon_row = epsilon_of_row(p);
+    plan->segments = profk__stage_full_segments(&plan->ctx->device.facts, p->n);
+    if (profk__problem_is_empty(p)) {
+        if (wanted == PROFK_ROUTE_AUTO)
+            plan->problem.route = PROFK_ROUTE_FULL;
+        goto done;
+    }
+    if (wanted == PROFK_ROUTE_FULL) {
+        TRY(take_full(plan));
+        goto done;
+    }
+    TRY(choose_params(plan, &params));
+    TRY(check_count_start(plan, &params));
+    if (wanted == PROFK_ROUTE_PROFK)
+        TRY(take_profk(plan, &params));
+    else if (p->n < CROSSOVER_N || params.M > p->n / CROSSOVER_M_SHARE || take_profk(plan, &params) != PROFK_OK)
+        TRY(take_full(plan));
+done:
+    return st;
+}

@@ -1,0 +1,107 @@
+/* kernels.c: what specialises the programs, and the kernels that a plan owns. */
+#include "stages/stages.h"
+
+static const char *const file_names[PROFK__FILE_COUNT] = {
+    [PROFK__FILE_SAMPLE] = "sample.cl", [PROFK__FILE_THRESHOLD] = "threshold.cl", [PROFK__FILE_FILTER] = "filter.cl",
+    [PROFK__FILE_REFINE] = "refine.cl", [PROFK__FILE_SORT] = "sort.cl",           [PROFK__FILE_FULL] = "full.cl",
+};
+
+static const struct {
+    const char *name;
+    enum profk__file file;
+} kernel_table[PROFK__KERNEL_COUNT] = {
+#define X(name, file) {"profk_" #name, PROFK__FILE_##file},
+    PROFK__KERNEL_LIST(X)
+#undef X
+};
+
+/*
+ * Work-group sizes.  On a CPU a work-group is a loop of one core: where work-items share counters in local memory one
+ * of them is fastest, since it needs no atomics.  Elsewhere 256 fits every GPU.
+ */
+struct profk__spec profk__spec_default(cl_device_type device_type, uint32_t width_nbytes, uint32_t index_nbytes)
+{
+    uint32_t sharing = (device_type & CL_DEVICE_TYPE_CPU) != 0 ? 1 : 256;
+    uint32_t vector_width = 16 / width_nbytes; /* 16 bytes: the widest load of a GPU's lane */
+    struct profk__spec spec = {
+        .width_nbytes = width_nbytes,
+        .index_nbytes = index_nbytes,
+        .vector_width = vector_width,
+        .filter_items = vector_width > 8 ? 2 : 4,
+        .wg = {[PROFK__FILE_SAMPLE] = 256, [PROFK__FILE_THRESHOLD] = sharing, [PROFK__FILE_FILTER] = 256,
+               [PROFK__FILE_REFINE] = sharing, [PROFK__FILE_SORT] = sharing, [PROFK__FILE_FULL] = sharing},
+    };
+    return spec;
+}
+
+uint32_t profk__sort_local_pairs(const struct profk__spec *spec)
+{
+    uint32_t pairs = 1;
+
+    while (2 * pairs * (spec->width_nbytes + spec->index_nbytes) <= PROFK__LOCAL_NBYTES && pairs < 2048)
+        pairs *= 2;
+    return pairs;
+}
+
+void profk__spec_settle(struct profk__spec *spec, const profk_device *device)
+{
+    uint32_t most = device->max_wg < PROFK__WG_MAX ? device->max_wg : PROFK__WG_MAX;
+
+    for (int file = 0; file < PROFK__FILE_COUNT; file++)
+        spec->wg[file] = spec->wg[file] < most ? spec->wg[file] : most;
+    spec->sort_digit_bits = 1;
+    while (spec->sort_digit_bits < 8
+           && spec->wg[PROFK__FILE_SORT] << (spec->sort_digit_bits + 1) <= PROFK__SORT_TABLE_WORDS)
+        spec->sort_digit_bits++;
+}
+
+static void define(struct profk__build *build, const char *name, uint32_t value)
+{
+    build->defines[build->define_count++] = (struct profk__define){name, value};
+}
+
+struct profk__build profk__spec_build(const struct profk__spec *spec, enum profk__file file)
+{
+    struct profk__build build = {.file = file_names[file], .wg = spec->wg[file]};
+
+    define(&build, "PK_WIDTH_BITS", 8 * spec->width_nbytes);
+    define(&build, "PK_INDEX_BITS", 8 * spec->index_nbytes);
+    if (file == PROFK__FILE_FILTER) {
+        define(&build, "PK_VEC", spec->vector_width);
+        define(&build, "PK_ITEMS", spec->filter_items);
+    } else if (file == PROFK__FILE_SORT) {
+        define(&build, "PK_DIGIT_BITS", spec->sort_digit_bits);
+        define(&build, "PK_LOCAL_PAIRS", profk__sort_local_pairs(spec));
+    }
+    return build;
+}
+
+profk_status profk__kernels_create(profk_context *ctx, struct profk__spec *spec, enum profk__file file,
+                                   struct profk__kernel *kernels)
+{
+    profk_status st = PROFK_OK;
+    struct profk__build build;
+    cl_program program = NULL;
+
+    build = profk__spec_build(spec, file);
+    TRY(profk__program_get(&ctx->programs, ctx->cl, &ctx->device, &build, &program, &spec->wg[file]));
+    for (int id = 0; id < PROFK__KERNEL_COUNT; id++) {
+        cl_int code = CL_SUCCESS;
+        if (kernel_table[id].file != file || kernels[id].handle != NULL)
+            continue;
+        kernels[id].handle = clCreateKernel(program, kernel_table[id].name, &code);
+        TRY(profk__cl_check(code, "clCreateKernel"));
+        kernels[id].name = kernel_table[id].name;
+        kernels[id].wg = spec->wg[file];
+    }
+done:
+    return st;
+}
+
+void profk__kernels_destroy(struct profk__kernel *kernels)
+{
+    for (int id = 0; id < PROFK__KERNEL_COUNT; id++) {
+        profk__release_kernel(kernels[id].handle);
+        kernels[id].handle = NULL;
+    }
+}

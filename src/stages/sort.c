@@ -1,0 +1,156 @@
+/*
+ * sort.c: the winners in their final sequence, written to the caller's buffers.
+ *
+ *   nothing to sort            emit
+ *   few winners                bitonic, one launch
+ *   many                       radix passes of three launches (count, scan, scatter) from the last digit up, then emit
+ *
+ * By rank the passes go over the index digits first, then over the key digits; winners that already stand in index
+ * order need the key digits only.
+ */
+#include "stages/stages.h"
+
+enum method { EMIT, BITONIC, RADIX };
+
+static enum method choose(const struct profk__spec *spec, uint32_t k, uint32_t sort, int by_index)
+{
+    if (sort == PROFK_SORT_NONE || k == 1 || (sort == PROFK_SORT_INDEX && by_index))
+        return EMIT;
+    return k <= profk__sort_local_pairs(spec) ? BITONIC : RADIX;
+}
+
+/* Work-groups of a radix pass: a few thousand winners each, so that the table of counts stays small. */
+static uint32_t segments_of(uint32_t k)
+{
+    uint32_t segments = k / 4096 + 1;
+
+    return segments < 256 ? segments : 256;
+}
+
+static uint32_t digits_of(uint32_t bits, uint32_t digit_bits)
+{
+    return (bits + digit_bits - 1) / digit_bits;
+}
+
+static uint32_t index_bits(uint64_t n)
+{
+    uint32_t bits = 1;
+
+    while ((n - 1) >> bits != 0)
+        bits++;
+    return bits;
+}
+
+/* How many passes go over each part of the pair. */
+struct passes {
+    uint32_t index, key;
+};
+
+static struct passes passes_of(const struct profk__spec *spec, uint64_t n, uint32_t sort, int by_index)
+{
+    uint32_t digit_bits = spec->sort_digit_bits;
+    struct passes passes = {
+        by_index ? 0 : digits_of(index_bits(n), digit_bits),
+        sort == PROFK_SORT_RANK ? digits_of(8 * spec->width_nbytes, digit_bits) : 0,
+    };
+    return passes;
+}
+
+uint64_t profk__stage_sort_launches(const struct profk__spec *spec, uint64_t n, uint32_t k, uint32_t sort, int by_index)
+{
+    struct passes passes = passes_of(spec, n, sort, by_index);
+
+    return choose(spec, k, sort, by_index) == RADIX ? 3 * (uint64_t)(passes.index + passes.key) + 1 : 1;
+}
+
+uint64_t profk__stage_sort_counts_nbytes(const struct profk__spec *spec, uint32_t k, uint32_t sort)
+{
+    if (choose(spec, k, sort, 0) != RADIX)
+        return 0;
+    return (uint64_t)segments_of(k) * 256 * sizeof(cl_uint); /* a digit has at most 8 bits */
+}
+
+/* pk_output of sort.cl */
+struct output_words {
+    uint64_t values_start, indices_start;
+    uint32_t wants, by_index;
+};
+
+enum { WANT_VALUES = 1, WANT_U32 = 2, WANT_U64 = 4 };
+
+/* bitonic and emit: both end in the caller's buffers.  The row's state stands in for a buffer that is not wanted. */
+static profk_status write_out(struct profk__chain *chain, const struct profk__task *task, enum method method,
+                              struct profk__pairs winners, const struct profk__output *output)
+{
+    const struct profk__kernel *kernel =
+        &task->kernels[method == BITONIC ? PROFK__KERNEL_bitonic : PROFK__KERNEL_emit];
+    struct output_words words = {output->values_start, output->indices_start, 0, output->sort == PROFK_SORT_INDEX};
+    cl_mem values = output->values != NULL ? output->values : task->row;
+    cl_mem indices = output->indices != NULL ? output->indices : task->row;
+    struct profk__arg args[9];
+    size_t count = 0;
+
+    words.wants |= output->values != NULL ? WANT_VALUES : 0;
+    words.wants |= output->indices == NULL ? 0 : output->index == PROFK_INDEX_U32 ? WANT_U32 : WANT_U64;
+    args[count++] = (struct profk__arg)PROFK__ARG(winners.bits);
+    args[count++] = (struct profk__arg)PROFK__ARG(winners.index);
+    args[count++] = (struct profk__arg)PROFK__ARG(task->k);
+    if (method == BITONIC)
+        args[count++] = (struct profk__arg){task->rule.nbytes, task->rule.bytes};
+    args[count++] = (struct profk__arg)PROFK__ARG(task->row);
+    args[count++] = (struct profk__arg)PROFK__ARG(words);
+    args[count++] = (struct profk__arg)PROFK__ARG(values);
+    args[count++] = (struct profk__arg)PROFK__ARG(indices);
+    args[count++] = (struct profk__arg)PROFK__ARG(indices);
+    return profk__launch(chain, kernel, args, count, method == BITONIC ? 1 : (task->k + kernel->wg - 1) / kernel->wg);
+}
+
+/* One stable pass over the digit `shift` bits up of the key or the index. */
+static profk_status radix_pass(struct profk__chain *chain, const struct profk__task *task, struct profk__pairs from,
+                               struct profk__pairs to, cl_mem counts, uint32_t by_key, uint32_t shift)
+{
+    profk_status st = PROFK_OK;
+    uint32_t segments = segments_of(task->k);
+    uint32_t segment = (task->k + segments - 1) / segments;
+    uint32_t words = segments << task->spec->sort_digit_bits;
+    const struct profk__arg count_args[] = {
+        PROFK__ARG(from.bits), PROFK__ARG(from.index), PROFK__ARG(task->k), PROFK__ARG(segment), PROFK__ARG(by_key),
+        PROFK__ARG(shift), {task->rule.nbytes, task->rule.bytes}, PROFK__ARG(task->row), PROFK__ARG(counts),
+    };
+    const struct profk__arg scan_args[] = {PROFK__ARG(words), PROFK__ARG(task->row), PROFK__ARG(counts)};
+    const struct profk__arg scatter_args[] = {
+        PROFK__ARG(from.bits), PROFK__ARG(from.index), PROFK__ARG(task->k), PROFK__ARG(segment), PROFK__ARG(by_key),
+        PROFK__ARG(shift), {task->rule.nbytes, task->rule.bytes}, PROFK__ARG(task->row), PROFK__ARG(counts),
+        PROFK__ARG(to.bits), PROFK__ARG(to.index),
+    };
+
+    TRY(profk__launch(chain, &task->kernels[PROFK__KERNEL_radix_count], count_args, PROFK__COUNT(count_args), segments));
+    TRY(profk__launch(chain, &task->kernels[PROFK__KERNEL_radix_scan], scan_args, PROFK__COUNT(scan_args), 1));
+    TRY(profk__launch(chain, &task->kernels[PROFK__KERNEL_radix_scatter], scatter_args, PROFK__COUNT(scatter_args),
+                      segments));
+done:
+    return st;
+}
+
+profk_status profk__stage_sort(struct profk__chain *chain, const struct profk__task *task,
+                               struct profk__pairs winners, int by_index, struct profk__sort_scratch scratch,
+                               const struct profk__output *output)
+{
+    profk_status st = PROFK_OK;
+    enum method method = choose(task->spec, task->k, output->sort, by_index);
+    struct passes passes = passes_of(task->spec, task->n, output->sort, by_index);
+    uint32_t digit_bits = task->spec->sort_digit_bits;
+    struct profk__pairs from = winners, to = scratch.pairs;
+
+    for (uint32_t pass = 0; method == RADIX && pass < passes.index + passes.key; pass++) {
+        uint32_t by_key = pass >= passes.index;
+        uint32_t shift = digit_bits * (by_key ? pass - passes.index : pass);
+        TRY(radix_pass(chain, task, from, to, scratch.counts, by_key, shift));
+        struct profk__pairs swapped = from;
+        from = to;
+        to = swapped;
+    }
+    TRY(write_out(chain, task, method, from, output));
+done:
+    return st;
+}
