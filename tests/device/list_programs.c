@@ -1,0 +1,55 @@
+/*
+ * list_programs: prints every program that the library can ask for at its built-in sizes, one a line, in the form
+ * 'filter.cl -DPK_INDEX_BITS=32 ...' that the kernel gate reads.
+ *
+ *   list_programs           prints the list, exit status 0
+ *   list_programs --check   prints nothing but a summary; exit status 1 if there are more than 100 programs
+ */
+#include "stages/stages.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { PROGRAMS_MAX = 1024, PROGRAMS_ALLOWED = 100 };
+
+static char programs[PROGRAMS_MAX][PROFK__OPTIONS_NBYTES + 32];
+static int count;
+
+static void add(const struct profk__spec *spec, enum profk__file file)
+{
+    struct profk__build build = profk__spec_build(spec, file);
+    char options[PROFK__OPTIONS_NBYTES];
+    struct profk__text text = profk__text_in(options, sizeof options);
+    char *line = programs[count];
+
+    profk__build_options(&build, &text);
+    snprintf(line, sizeof programs[0], "%s%s", build.file, strstr(options, " -D")); /* without -cl-std */
+    for (int i = 0; i < count; i++)
+        if (strcmp(programs[i], line) == 0)
+            return;
+    count++;
+}
+
+int main(int argc, char **argv)
+{
+    static const cl_device_type device_types[] = {CL_DEVICE_TYPE_GPU, CL_DEVICE_TYPE_CPU};
+    static const uint32_t widths_nbytes[] = {1, 2, 4, 8}, indices_nbytes[] = {4, 8};
+    const profk_device any_device = {.max_wg = PROFK__WG_MAX};
+
+    for (size_t d = 0; d < PROFK__COUNT(device_types); d++)
+        for (size_t w = 0; w < PROFK__COUNT(widths_nbytes); w++)
+            for (size_t i = 0; i < PROFK__COUNT(indices_nbytes); i++)
+                for (int file = 0; file < PROFK__FILE_COUNT; file++) {
+                    struct profk__spec spec = profk__spec_default(device_types[d], widths_nbytes[w], indices_nbytes[i]);
+                    profk__spec_settle(&spec, &any_device);
+                    add(&spec, (enum profk__file)file);
+                }
+
+    if (argc > 1 && strcmp(argv[1], "--check") == 0) {
+        printf("%d programs, at most %d allowed\n", count, PROGRAMS_ALLOWED);
+        return count > 0 && count <= PROGRAMS_ALLOWED ? 0 : 1;
+    }
+    for (int i = 0; i < count; i++)
+        puts(programs[i]);
+    return 0;
+}
