@@ -1,0 +1,85 @@
+/* test_layer.c: the layer itself, on the first device: faults hit the call they name, counts and bytes are right. */
+#define _POSIX_C_SOURCE 200809L /* setenv */
+#include <CL/cl.h>
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static cl_device_id device;
+
+static long logged(const char *path, const char *name)
+{
+    FILE *file = fopen(path, "r");
+    char line[64];
+    long number, found = 0;
+
+    assert_non_null(file);
+    while (fscanf(file, "%63s %ld", line, &number) == 2)
+        if (!strcmp(line, name))
+            found = number;
+    fclose(file);
+    return found;
+}
+
+static void counts_and_faults(void **state)
+{
+    const char *path = PROFK_TEST_SCRATCH "/test_layer.log";
+    const cl_buffer_region half = {0, 512};
+    cl_context context;
+    cl_mem a, b, part;
+    cl_int code;
+
+    (void)state;
+    remove(path);
+    assert_int_equal(setenv("PROFK_LAYER_LOG", path, 1), 0);
+    context = clCreateContext(NULL, 1, &device, NULL, NULL, &code);
+    assert_int_equal(code, CL_SUCCESS);
+
+    assert_int_equal(setenv("FAULT", "clFinish:1:-5,clCreateBuffer:2:-4", 1), 0);
+    a = clCreateBuffer(context, CL_MEM_READ_WRITE, 1024, NULL, &code);
+    assert_int_equal(code, CL_SUCCESS);
+    assert_null(clCreateBuffer(context, CL_MEM_READ_WRITE, 1 << 20, NULL, &code));
+    assert_int_equal(code, CL_MEM_OBJECT_ALLOCATION_FAILURE);
+    part = clCreateSubBuffer(a, CL_MEM_READ_WRITE, CL_BUFFER_CREATE_TYPE_REGION, &half, &code);
+    assert_int_equal(code, CL_SUCCESS);
+    assert_int_equal(clReleaseMemObject(part), CL_SUCCESS);
+    assert_int_equal(clRetainMemObject(a), CL_SUCCESS);
+    assert_int_equal(clReleaseMemObject(a), CL_SUCCESS);
+    assert_int_equal(clReleaseMemObject(a), CL_SUCCESS);
+    b = clCreateBuffer(context, CL_MEM_READ_WRITE, 4096, NULL, &code);
+    assert_int_equal(code, CL_SUCCESS);
+    assert_int_equal(setenv("FAULT", "clReleaseMemObject:0:-38", 1), 0);
+    assert_int_equal(clReleaseMemObject(b), CL_INVALID_MEM_OBJECT);
+    assert_int_equal(unsetenv("FAULT"), 0);
+    assert_int_equal(clReleaseContext(context), CL_SUCCESS);
+
+    assert_int_equal(logged(path, "clCreateContext"), 1);
+    assert_int_equal(logged(path, "clCreateBuffer"), 3);
+    assert_int_equal(logged(path, "clReleaseMemObject"), 4);
+    assert_int_equal(logged(path, "clRetainMemObject"), 1);
+    assert_int_equal(logged(path, "clFinish"), 0);
+    assert_int_equal(logged(path, "clCreateBuffer.bytes"), 1024 + 4096);
+    assert_int_equal(logged(path, "clCreateBuffer.peak"), 4096);
+    assert_int_equal(logged(path, "clCreateBuffer.live"), 4096);
+    assert_int_equal(clReleaseMemObject(b), CL_SUCCESS);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(counts_and_faults)};
+    cl_platform_id platforms[16];
+    cl_uint count = 0;
+
+    if (clGetPlatformIDs(16, platforms, &count) != CL_SUCCESS)
+        return 77;
+    for (cl_uint i = 0; i < count && i < 16 && !device; i++)
+        clGetDeviceIDs(platforms[i], CL_DEVICE_TYPE_ALL, 1, &device, NULL);
+    return device ? cmocka_run_group_tests(tests, NULL, NULL) : 77;
+}

@@ -1,0 +1,164 @@
+#!/bin/sh
+# check.sh: installs what is missing, builds and runs the tests.  One line a step, details in build/check/.
+#
+#   tools/check.sh [--gates] [--long]
+#
+#   --gates  besides: every kernel program for NVIDIA, AMD, Intel and strict SPIR-V; the small sizes under Oclgrind;
+#            all tests under AddressSanitizer and UndefinedBehaviorSanitizer; a build with clang.  A missing tool fails.
+#   --long   besides: the long exactness run
+#
+# A skipped test is a failure here: PoCL is installed, so there is a device.
+# Exit status: 0 all good, 1 a step failed, 2 usage.
+# shellcheck disable=SC2317 # try calls the functions
+set -eu
+cd "$(dirname "$0")/.."
+# shellcheck source=tools/install_packages.sh
+. tools/install_packages.sh
+
+gates=
+long=
+for option in "$@"; do
+    case $option in
+    --gates) gates=yes ;;
+    --long) long=yes ;;
+    *) sed -n '2,11s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
+    esac
+done
+
+logs=build/check
+jobs=$(nproc)
+failed=
+steps=0
+begin=$(date +%s)
+rm -rf "$logs"
+mkdir -p "$logs"
+
+# try NAME COMMAND...: runs a step, prints its line, and the end of its log if it failed.
+try() {
+    name=$1
+    shift
+    steps=$((steps + 1))
+    log=$(printf '%s/%02d-%s.log' "$logs" "$steps" "$(echo "$name" | tr ' ' -)")
+    start=$(date +%s)
+    set +e # a command whose status is tested runs without -e, and so do the functions it calls
+    (set -e; "$@") >"$log" 2>&1
+    rc=$?
+    set -e
+    verdict=ok
+    [ "$rc" = 0 ] || verdict="FAILED, see $log"
+    printf '%-28s %4d s  %s\n' "$name" $(($(date +%s) - start)) "$verdict"
+    [ "$rc" = 0 ] || { tail -n 60 "$log" | sed 's/^/    /'; failed="$failed, $name"; }
+    return 0
+}
+
+finish() {
+    total=$(($(date +%s) - begin))
+    if [ -n "$failed" ]; then
+        echo "check: FAILED${failed#,} ($steps steps, $total s)"
+        exit 1
+    fi
+    echo "check: all $steps steps good ($total s)"
+    exit 0
+}
+
+# must NAME COMMAND...: a step without which the others make no sense.
+must() {
+    try "$@"
+    [ "$rc" = 0 ] || finish
+}
+
+build() { # PRESET: configures and builds
+    cmake --preset "$1"
+    cmake --build --preset "$1" --parallel "$jobs"
+}
+
+run_tests() { # PRESET ARGUMENTS OF CTEST...
+    preset=$1
+    shift
+    ctest --preset "$preset" --parallel "$jobs" --output-junit "$PWD/$logs/ctest-$preset.xml" "$@"
+    if grep -E 'status="(notrun|disabled)"' "$logs/ctest-$preset.xml"; then
+        echo "these tests were skipped"
+        return 1
+    fi
+}
+
+# The newest clang with a libclc that goes with it (clang-22 links the bitcode of libclc-15): "CLANG LIBCLC".
+choose_llvm() {
+    for probe in "dpkg -s" "apt-cache show"; do
+        for pair in "22 15" "22 22" "21 21" "20 20" "19 19"; do
+            # shellcheck disable=SC2086 # two words
+            set -- $pair
+            if $probe "clang-$1" && $probe "llvm-$1" && $probe "libclc-$2"; then
+                echo "$pair" >&3
+                return 0
+            fi
+        done 3>&1 >/dev/null 2>&1
+    done
+    return 1
+}
+
+gate_packages() {
+    pair=$(choose_llvm) || { $(needs_sudo) apt-get update; pair=$(choose_llvm); } || {
+        echo "no clang of version 19 to 22 with a libclc for it is to be had"
+        return 1
+    }
+    clang=${pair% *}
+    # ocloc (Intel's offline compiler) comes with the driver or in a package of its own
+    ocloc=intel-opencl-icd
+    if apt-cache show intel-ocloc >/dev/null 2>&1; then ocloc=intel-ocloc; fi
+    need_packages "clang-$clang" "llvm-$clang" "libclc-${pair#* }" spirv-tools "$ocloc/ocloc" oclgrind
+    echo "$clang" >"$logs/llvm"
+
+    # ptxas: from a CUDA toolkit, else from NVIDIA's Python package.
+    PATH=$PATH:/usr/local/cuda/bin
+    ptxas=$(command -v ptxas || true)
+    if [ -z "$ptxas" ]; then
+        need_packages python3/python3 python3-venv
+        [ -d build/ptxas ] || python3 -m venv build/ptxas
+        build/ptxas/bin/pip install --quiet 'nvidia-cuda-nvcc>=13,<14'
+        ptxas=$(find "$PWD/build/ptxas" -type f -name ptxas)
+    fi
+    dirname "$ptxas" >"$logs/ptxas"
+    "$ptxas" --version
+    command -v ocloc
+}
+
+needs_sudo() { [ "$(id -u)" = 0 ] || echo sudo; }
+
+kernel_gate() {
+    build/ci/tests/device/list_programs >"$logs/programs.txt"
+    PATH=$PATH:$(cat "$logs"/ptxas) LLVM=$(cat "$logs"/llvm) \
+        tools/kernel-gates.sh build/ci/src/cl "$logs/programs.txt"
+}
+
+# Oclgrind exits 0 whatever it finds: its log is what counts.
+oclgrind_run() {
+    report=$logs/oclgrind-report.txt
+    rm -f "$report"
+    oclgrind --log "$report" --data-races --uninitialized --check-api build/ci/tests/conformance/test_exact --small
+    if [ -s "$report" ]; then
+        head -n 100 "$report"
+        return 1
+    fi
+    echo "nothing reported"
+}
+
+clang_build() {
+    cmake -S . -B build/clang -DCMAKE_C_COMPILER="clang-$(cat "$logs"/llvm)" -DCMAKE_BUILD_TYPE=Debug
+    cmake --build build/clang --parallel "$jobs"
+}
+
+# shellcheck disable=SC2086 # lists of words
+must "packages" need_packages $BUILD_PACKAGES $TEST_PACKAGES
+[ -z "$gates" ] || must "packages of the gates" gate_packages
+must "build" build ci
+try "tests" run_tests ci
+if [ -n "$gates" ]; then
+    try "kernel gate" kernel_gate
+    try "oclgrind" oclgrind_run
+    try "clang build" clang_build
+    must "sanitizer build" build asan
+    try "sanitizer tests" run_tests asan --label-exclude '^install$'   # behind "tests": the kernel cache is warm
+fi
+[ -z "$long" ] || try "long tests" run_tests long
+finish

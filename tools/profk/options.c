@@ -1,0 +1,365 @@
+/* options.c: the table of options, its reader and its manual. */
+#include "options.h"
+
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "force.h"
+#include "numbers.h"
+#include "out.h"
+#include "report.h"
+#include "types.h"
+
+struct name {
+    const char *text;
+    uint32_t value;
+};
+
+static const struct name order_names[] = {
+    {"largest", PROFK_LARGEST}, {"smallest", PROFK_SMALLEST}, {"magnitude", PROFK_MAGNITUDE}, {NULL, 0}};
+static const struct name nan_names[] = {{"largest", PROFK_NAN_LARGEST}, {"last", PROFK_NAN_LAST}, {NULL, 0}};
+static const struct name sort_names[] = {
+    {"rank", PROFK_SORT_RANK}, {"index", PROFK_SORT_INDEX}, {"none", PROFK_SORT_NONE}, {NULL, 0}};
+static const struct name index_names[] = {{"u64", PROFK_INDEX_U64}, {"u32", PROFK_INDEX_U32}, {NULL, 0}};
+static const struct name mode_names[] = {
+    {"exact", PROFK_MODE_EXACT}, {"approximate", PROFK_MODE_APPROXIMATE}, {NULL, 0}};
+static const struct name route_names[] = {{"auto", PROFK_ROUTE_AUTO},
+                                          {"rows", PROFK_ROUTE_ROWS},
+                                          {"profk", PROFK_ROUTE_PROFK},
+                                          {"full", PROFK_ROUTE_FULL},
+                                          {NULL, 0}};
+static const struct name tuning_names[] = {{"default", TUNING_DEFAULT}, {"stored", TUNING_STORED}, {NULL, 0}};
+
+/* The readers: each writes its value at place, or returns false if the text is none. */
+
+static bool read_u64(const char *text, const struct name *names, void *place)
+{
+    (void)names;
+    return parse_u64(text, place);
+}
+
+static bool read_positive(const char *text, const struct name *names, void *place)
+{
+    uint64_t value;
+
+    return parse_u64(text, &value) && value > 0 && read_u64(text, names, place);
+}
+
+static bool read_decimal_within(const char *text, double low, double high, void *place)
+{
+    double value;
+
+    if (!parse_decimal(text, &value) || !(value >= low && value <= high))
+        return false;
+    memcpy(place, &value, sizeof value);
+    return true;
+}
+
+static bool read_epsilon(const char *text, const struct name *names, void *place)
+{
+    (void)names;
+    return read_decimal_within(text, 1e-12, 0.5, place);
+}
+
+static bool read_recall(const char *text, const struct name *names, void *place)
+{
+    (void)names;
+    return read_decimal_within(text, 5e-324, 1.0, place);
+}
+
+static bool read_text(const char *text, const struct name *names, void *place)
+{
+    (void)names;
+    memcpy(place, &text, sizeof text);
+    return true;
+}
+
+static bool read_name(const char *text, const struct name *names, void *place)
+{
+    for (; names->text; names++) {
+        if (strcmp(names->text, text) == 0) {
+            memcpy(place, &names->value, sizeof names->value);
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool read_type(const char *text, const struct name *names, void *place)
+{
+    const struct type *type;
+
+    (void)names;
+    for (type = all_types; type->name; type++) {
+        if (strcmp(type->name, text) == 0) {
+            memcpy(place, &type->id, sizeof type->id);
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool read_force(const char *text, const struct name *names, void *place)
+{
+    (void)names;
+    return force_parse(text, place);
+}
+
+/* What an option's operand is. */
+struct kind {
+    bool (*read)(const char *text, const struct name *names, void *place);
+    const char *expected; /* NULL: one of the names */
+};
+
+static const struct kind a_number = {read_u64, "a number of decimal digits, at most 18446744073709551615"};
+static const struct kind a_count = {read_positive, "a number of decimal digits, from 1 to 18446744073709551615"};
+static const struct kind a_budget = {read_epsilon, "a decimal number from 1e-12 to 0.5"};
+static const struct kind a_share = {read_recall, "a decimal number above 0, at most 1"};
+static const struct kind a_text = {read_text, "a text"};
+static const struct kind a_name = {read_name, NULL};
+static const struct kind a_type = {read_type, "one of f32, f16, bf16, f64, i8, u8, i16, u16, i32, u32, i64, u64"};
+static const struct kind a_force = {read_force, FORCE_OPERAND " with whole numbers, S, t, M and wg from 1 on"};
+
+struct option {
+    const char *brief, *name; /* "-e", "--epsilon"; one of them may be NULL */
+    const char *operand;      /* NULL: a flag */
+    size_t place;             /* in struct settings */
+    const struct kind *kind;
+    const struct name *names;
+    uint32_t value;       /* what a flag stores */
+    uint32_t given;       /* GIVEN_* */
+    uint32_t subcommands; /* FOR_* that take it */
+    const char *help;
+};
+
+#define AT(member) offsetof(struct settings, member)
+#define FLAG(member, stored) NULL, AT(member), NULL, NULL, stored, 0
+#define VALUE(operand, member, kind, bit) operand, AT(member), &kind, NULL, 0, bit
+#define NAME(member, names) "NAME", AT(member), &a_name, names, 0, 0
+
+enum { FOR_PLANS = FOR_TOPK | FOR_EXPLAIN, FOR_ALL = FOR_PLANS | FOR_PARAMS | FOR_DEVICES };
+
+static const struct option options[] = {
+    {"-n", NULL, VALUE("N", n, a_number, GIVEN_N), FOR_PARAMS | FOR_EXPLAIN, "elements in a row"},
+    {"-k", NULL, VALUE("K", k, a_number, GIVEN_K), FOR_PLANS | FOR_PARAMS, "results per row, at most its elements"},
+    {"-S", NULL, VALUE("S", S, a_number, GIVEN_S), FOR_PARAMS, "sample size (default: chosen for n and k)"},
+    {NULL, "--rows", VALUE("R", rows, a_number, GIVEN_ROWS), FOR_PLANS, "rows of the input (this release: 1)"},
+    {NULL, "--dtype", VALUE("T", dtype, a_type, 0), FOR_PLANS,
+     "f32 f16 bf16 f64 i8 u8 i16 u16 i32 u32 i64 u64; needed for raw files"},
+    {NULL, "--order", NAME(order, order_names), FOR_PLANS, "largest (default), smallest or magnitude"},
+    {NULL, "--nan", NAME(nan, nan_names), FOR_PLANS, "largest (default): above +infinity; last: behind every number"},
+    {NULL, "--sort", NAME(sort, sort_names), FOR_PLANS, "rank (default), index or none"},
+    {NULL, "--index", NAME(index, index_names), FOR_PLANS, "u64 (default) or u32"},
+    {"-e", "--epsilon", VALUE("E", epsilon, a_budget, 0), FOR_PLANS | FOR_PARAMS,
+     "chance of a second attempt, 1e-12 to 0.5 (default 0.001); never touches the answer"},
+    {NULL, "--seed", VALUE("N", seed, a_number, 0), FOR_PLANS,
+     "seed of the samples (default, and 0: from the system)"},
+    {NULL, "--mode", NAME(mode, mode_names), FOR_PLANS, "exact (default); approximate: not in this release"},
+    {NULL, "--recall", VALUE("P", recall, a_share, GIVEN_RECALL), FOR_PLANS, "not in this release"},
+    {NULL, "--route", NAME(route, route_names), FOR_PLANS,
+     "auto (default), profk or full; rows: not in this release"},
+    {NULL, "--chunks", VALUE("C", chunks, a_count, 0), FOR_PLANS, "pieces of the input (this release: 1)"},
+    {NULL, "--async", FLAG(async, 1), FOR_PLANS, "not in this release"},
+    {NULL, "--force", VALUE("LIST", force, a_force, 0), FOR_PLANS, FORCE_OPERAND " (stream: not in this release)"},
+    {NULL, "--tuning", NAME(tuning, tuning_names), FOR_EXPLAIN, "default; stored: not in this release"},
+    {NULL, "--device", VALUE("SPEC", device, a_text, 0), FOR_PLANS,
+     "number of `profk devices`, gpu, cpu or part of a name (default: PROFK_DEVICE, else the first GPU)"},
+    {NULL, "--json", FLAG(format, FORMAT_JSON), FOR_ALL, "print one JSON object"},
+    {NULL, "--csv", FLAG(format, FORMAT_CSV), FOR_TOPK, "print comma-separated values"},
+    {NULL, "--values", VALUE("OUT.npy", values, a_text, 0), FOR_TOPK, "write the values to a file"},
+    {NULL, "--indices", VALUE("OUT.npy", indices, a_text, 0), FOR_TOPK, "write the indices to a file"},
+    {NULL, "--stats", FLAG(stats, 1), FOR_TOPK, "print attempts and misses on standard error"},
+    {"-q", NULL, FLAG(quiet, 1), FOR_TOPK, "no progress bar"},
+    {"-v", NULL, FLAG(verbose, 1), FOR_TOPK, "print the plan on standard error"},
+    {NULL, "--help", FLAG(help, 1), FOR_ALL, "print this text"},
+};
+
+enum { OPTION_COUNT = sizeof options / sizeof options[0] };
+
+/* The name of a value; "?" cannot happen for values that the library gives. */
+static const char *name_of(const struct name *names, uint32_t value)
+{
+    for (; names->text; names++)
+        if (names->value == value)
+            return names->text;
+    return "?";
+}
+
+const char *order_name(uint32_t order)
+{
+    return name_of(order_names, order);
+}
+
+const char *nan_name(uint32_t nan)
+{
+    return name_of(nan_names, nan);
+}
+
+const char *sort_name(uint32_t sort)
+{
+    return name_of(sort_names, sort);
+}
+
+const char *index_name(uint32_t index)
+{
+    return name_of(index_names, index);
+}
+
+const char *mode_name(uint32_t mode)
+{
+    return name_of(mode_names, mode);
+}
+
+const char *route_name(uint32_t route)
+{
+    return name_of(route_names, route);
+}
+
+/* The option that argument spells; *inline_ret is what follows "--name=", else NULL. */
+static const struct option *find_option(const char *argument, uint32_t subcommand, const char **inline_ret)
+{
+    size_t length = strcspn(argument, "="), i;
+
+    *inline_ret = NULL;
+    for (i = 0; i < OPTION_COUNT; i++) {
+        const struct option *option = &options[i];
+
+        if (!(option->subcommands & subcommand))
+            continue;
+        if (option->brief && strcmp(option->brief, argument) == 0)
+            return option;
+        if (option->name && strlen(option->name) == length && strncmp(option->name, argument, length) == 0) {
+            *inline_ret = argument[length] ? argument + length + 1 : NULL;
+            return option;
+        }
+    }
+    return NULL;
+}
+
+static int wrong_operand(const struct subcommand *subcommand, const struct option *option, const char *argument,
+                         const char *text)
+{
+    char expected[128] = "one of ";
+    const struct name *name;
+    int length = (int)strcspn(argument, "=");
+
+    if (option->kind->expected)
+        return fail(EXIT_WRONG, "%.*s: '%s' is not %s; see profk %s --help", length, argument, text,
+                    option->kind->expected, subcommand->name);
+    for (name = option->names; name->text; name++) {
+        strcat(expected, name->text);
+        if (name[1].text)
+            strcat(expected, ", ");
+    }
+    return fail(EXIT_WRONG, "%.*s: '%s' is not %s; see profk %s --help", length, argument, text, expected,
+                subcommand->name);
+}
+
+/* Where the reader stands. */
+struct cursor {
+    const struct subcommand *subcommand;
+    char *const *next, *const *end;
+    struct settings *settings;
+};
+
+static int take_option(struct cursor *at, const struct option *option, const char *argument, const char *text)
+{
+    void *place = (char *)at->settings + option->place;
+    const char *name = at->subcommand->name;
+
+    if (!option->operand) {
+        if (text)
+            return fail(EXIT_WRONG, "%.*s takes no value; see profk %s --help", (int)strcspn(argument, "="), argument,
+                        name);
+        memcpy(place, &option->value, sizeof option->value);
+        return EXIT_DONE;
+    }
+    if (!text && at->next == at->end)
+        return fail(EXIT_WRONG, "%s needs a value: %s; see profk %s --help", argument, option->operand, name);
+    if (!text)
+        text = *at->next++;
+    if (!option->kind->read(text, option->names, place))
+        return wrong_operand(at->subcommand, option, argument, text);
+    at->settings->given |= option->given;
+    return EXIT_DONE;
+}
+
+static int take_operand(struct cursor *at, const char *argument)
+{
+    if (at->subcommand->bit != FOR_TOPK)
+        return fail(EXIT_WRONG, "profk %s takes no '%s'; see profk %s --help", at->subcommand->name, argument,
+                    at->subcommand->name);
+    if (at->settings->file)
+        return fail(EXIT_WRONG, "'%s' and '%s' are two files; give one", at->settings->file, argument);
+    at->settings->file = argument;
+    return EXIT_DONE;
+}
+
+static int take_argument(struct cursor *at, bool options_ended)
+{
+    const char *argument = *at->next++, *text;
+    const struct option *option;
+
+    if (options_ended || argument[0] != '-' || argument[1] == '\0')
+        return take_operand(at, argument);
+    option = find_option(argument, at->subcommand->bit, &text);
+    if (!option)
+        return fail(EXIT_WRONG, "profk %s knows no option '%s'; see profk %s --help", at->subcommand->name, argument,
+                    at->subcommand->name);
+    return take_option(at, option, argument, text);
+}
+
+bool options_ask_for_help(int count, char *const *arguments)
+{
+    int i;
+
+    for (i = 0; i < count && strcmp(arguments[i], "--") != 0; i++)
+        if (strcmp(arguments[i], "--help") == 0)
+            return true;
+    return false;
+}
+
+int options_parse(const struct subcommand *subcommand, int count, char *const *arguments, struct settings *settings)
+{
+    struct cursor at = {subcommand, arguments, arguments + count, settings};
+    bool options_ended = false;
+
+    memset(settings, 0, sizeof *settings);
+    settings->rows = settings->chunks = 1;
+    settings->epsilon = 1e-3;
+    settings->help = options_ask_for_help(count, arguments);
+    if (settings->help)
+        return EXIT_DONE;
+    while (at.next < at.end) {
+        int status;
+
+        if (!options_ended && strcmp(*at.next, "--") == 0) {
+            options_ended = true;
+            at.next++;
+            continue;
+        }
+        status = take_argument(&at, options_ended);
+        if (status != EXIT_DONE)
+            return status;
+    }
+    return EXIT_DONE;
+}
+
+void options_help(const struct subcommand *subcommand)
+{
+    size_t i;
+
+    out_format("Usage: profk %s %s\n\n%s\n\nOptions:\n", subcommand->name, subcommand->operands, subcommand->summary);
+    for (i = 0; i < OPTION_COUNT; i++) {
+        const struct option *option = &options[i];
+        char left[64];
+
+        if (!(option->subcommands & subcommand->bit))
+            continue;
+        snprintf(left, sizeof left, "%s%s%s%s%s", option->brief ? option->brief : "",
+                 option->brief && option->name ? ", " : "", option->name ? option->name : "",
+                 option->operand ? " " : "", option->operand ? option->operand : "");
+        out_format("  %-20s  %s\n", left, option->help);
+    }
+}

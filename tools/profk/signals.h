@@ -1,0 +1,21 @@
+/*
+ * signals.h: what must happen when the process is stopped or its input shrinks under it.
+ *
+ * SIGINT, SIGTERM and SIGHUP remove the temporary files and exit with 130.  SIGBUS inside the mapped input (the file
+ * was cut short by someone else) says so and exits with 2; elsewhere it is what it always was.
+ */
+#ifndef PROFK_COMMAND_SIGNALS_H
+#define PROFK_COMMAND_SIGNALS_H
+
+#include <stddef.h>
+
+void signals_install(void);
+
+/* The mapping whose disappearance is the input's fault; NULL for none. */
+void signals_guard(const void *start, size_t nbytes);
+
+/* path is removed if the process is stopped; it must stay valid until signals_forget(). */
+void signals_remember(const char *path);
+void signals_forget(const char *path);
+
+#endif
