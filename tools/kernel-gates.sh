@@ -82,14 +82,27 @@ irbuild() {
 }
 
 # spirv OPTIONS...: strict warnings with every optional extension off, then valid SPIR-V 1.0 for OpenCL 1.2.
-# (-Wno-sometimes-uninitialized: false alarm on __local scalars that one work-item sets.)
+# -Wno-sometimes-uninitialized: false alarm on __local scalars that one work-item sets.
+#
+# Valid at one level of optimisation is enough: the SPIR-V backend of LLVM 22 writes invalid modules for some valid
+# kernels (optimised: vectors of one component, AND of unlike widths, not the same from run to run; at -O0: a null
+# constant as a member index), and what is to be judged here is the kernel.  The warnings come from the front end.
 spirv() {
-    if ! "clang-$LLVM" -target spirv64v1.0-unknown-unknown -x cl -cl-std=CL1.2 -Xclang -cl-ext=-all \
-        -Wall -Wextra -Wconversion -Wshadow -Wcast-align -Wdouble-promotion -Wno-sometimes-uninitialized -Werror \
-        "$@" -c -o "$tmp/a.spv" "$file" >"$tmp/log" 2>&1; then
-        fail spirv1.0 "$name" "does not compile cleanly"
-    elif ! spirv-val --target-env opencl1.2 "$tmp/a.spv" >"$tmp/log" 2>&1; then
-        fail spirv1.0 "$name" "invalid SPIR-V"
+    for level in -O2 -O0; do
+        if ! "clang-$LLVM" -target spirv64v1.0-unknown-unknown -x cl -cl-std=CL1.2 $level -Xclang -cl-ext=-all \
+            -Wall -Wextra -Wconversion -Wshadow -Wcast-align -Wdouble-promotion -Wno-sometimes-uninitialized -Werror \
+            "$@" -c -o "$tmp/a.spv" "$file" >"$tmp/log" 2>&1; then
+            fail spirv1.0 "$name" "does not compile cleanly"
+            return
+        fi
+        if spirv-val --target-env opencl1.2 "$tmp/a.spv" >"$tmp/log" 2>&1; then
+            break
+        fi
+        cat "$tmp/log" >>"$tmp/invalid"
+    done
+    if [ -s "$tmp/log" ]; then
+        mv "$tmp/invalid" "$tmp/log"
+        fail spirv1.0 "$name" "invalid SPIR-V at -O2 and at -O0"
     else
         needs=$(spirv-dis "$tmp/a.spv" | awk '$1 == "OpCapability" { print $2 }')
         optional=

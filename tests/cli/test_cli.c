@@ -34,7 +34,7 @@ enum { EXIT_SKIPPED = 77, TEXT_ROOM = 1 << 16, LINE_ROOM = 4096 };
 /* What the last run() left. */
 static char out[TEXT_ROOM], err[TEXT_ROOM];
 
-/* --- running ------------------------------------------------------------------------------------------------------ */
+/* --- running -------------------------------------------------------------------------------------------------- */
 
 static void read_text(const char *path, char text[TEXT_ROOM])
 {
@@ -134,7 +134,7 @@ static void assert_nothing_left_behind(void)
     globfree(&found);
 }
 
-/* --- files -------------------------------------------------------------------------------------------------------- */
+/* --- files ---------------------------------------------------------------------------------------------------- */
 
 static void write_bytes(const char *path, const void *bytes, size_t nbytes)
 {
@@ -232,7 +232,7 @@ static int tear_down(void **state)
     return getcwd(folder, sizeof folder) && chdir("..") == 0 ? rmdir(folder) : -1;
 }
 
-/* --- JSON --------------------------------------------------------------------------------------------------------- */
+/* --- JSON ----------------------------------------------------------------------------------------------------- */
 
 static const char *skip_value(const char *at);
 
@@ -370,7 +370,7 @@ static void assert_keys(const char *at, const char *expected)
     assert_string_equal(keys, expected);
 }
 
-/* --- without a device --------------------------------------------------------------------------------------------- */
+/* --- without a device ----------------------------------------------------------------------------------------- */
 
 static void test_help(void **state)
 {
@@ -677,7 +677,7 @@ static void test_params(void **state)
     assert_member("epsilon", "0.5");
 }
 
-/* --- with a device ------------------------------------------------------------------------------------------------ */
+/* --- with a device -------------------------------------------------------------------------------------------- */
 
 static void test_json(void **state)
 {
@@ -996,7 +996,7 @@ static void wait_for_message(void)
 }
 
 /*
- * Both tests stop the command where it opens a pipe that nobody reads: behind the input and the plan (which -v prints),
+ * Both tests stop the command where it opens a pipe that nobody reads: behind input and plan (which -v prints),
  * in front of the selection.
  */
 static void test_interrupted(void **state)
