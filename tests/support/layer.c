@@ -41,6 +41,7 @@
     X(clReleaseCommandQueue, (cl_command_queue a), (a)) \
     X(clGetCommandQueueInfo, (cl_command_queue a, cl_command_queue_info b, size_t c, void *d, size_t *e), (a, b, c, d, e)) \
     X(clRetainMemObject, (cl_mem a), (a)) \
+    X(clReleaseMemObject, (cl_mem a), (a)) \
     X(clGetMemObjectInfo, (cl_mem a, cl_mem_info b, size_t c, void *d, size_t *e), (a, b, c, d, e)) \
     X(clRetainProgram, (cl_program a), (a)) \
     X(clReleaseProgram, (cl_program a), (a)) \
@@ -86,8 +87,8 @@
     X(void *, clEnqueueMapBuffer, (cl_command_queue a, cl_mem b, cl_bool c, cl_map_flags d, size_t e, size_t f, cl_uint g, const cl_event *h, cl_event *i, cl_int *status), (a, b, c, d, e, f, g, h, i, status))
 /* clang-format on */
 
-/* These three do more than count: see below. */
-#define SPECIAL_ENTRIES(X) X(clCreateBuffer) X(clReleaseMemObject) X(clReleaseContext)
+/* These two do more than count: see below. */
+#define SPECIAL_ENTRIES(X) X(clCreateBuffer) X(clReleaseContext)
 
 #define STATUS_NUMBER(name, parameters, arguments) NUMBER_##name,
 #define OBJECT_NUMBER(type, name, parameters, arguments) NUMBER_##name,
@@ -161,6 +162,13 @@ STATUS_ENTRIES(STATUS_WRAPPER)
     }
 OBJECT_ENTRIES(OBJECT_WRAPPER)
 
+/* The driver frees a buffer: that may be later than its last release by the program, when a command still holds it. */
+static void CL_CALLBACK buffer_is_freed(cl_mem buffer, void *nbytes)
+{
+    (void)buffer;
+    atomic_fetch_sub(&live_nbytes, (unsigned long)(uintptr_t)nbytes);
+}
+
 static cl_mem CL_API_CALL my_clCreateBuffer(cl_context context, cl_mem_flags flags, size_t nbytes, void *host,
                                             cl_int *status)
 {
@@ -178,29 +186,11 @@ static cl_mem CL_API_CALL my_clCreateBuffer(cl_context context, cl_mem_flags fla
         unsigned long long peak = peak_nbytes;
 
         atomic_fetch_add(&made_nbytes, nbytes);
+        next->clSetMemObjectDestructorCallback(buffer, buffer_is_freed, (void *)(uintptr_t)nbytes);
         while (live > peak && !atomic_compare_exchange_weak(&peak_nbytes, &peak, live))
             ;
     }
     return buffer;
-}
-
-/* Subtracts the bytes of a buffer whose last reference goes; sub-buffers have none of their own. */
-static cl_int CL_API_CALL my_clReleaseMemObject(cl_mem buffer)
-{
-    cl_int fault = enter(NUMBER_clReleaseMemObject);
-    cl_uint references = 0;
-    cl_mem parent = NULL;
-    size_t nbytes = 0;
-
-    if (fault)
-        return fault;
-    if (next->clGetMemObjectInfo(buffer, CL_MEM_REFERENCE_COUNT, sizeof references, &references, NULL) ==
-            CL_SUCCESS &&
-        references == 1 &&
-        next->clGetMemObjectInfo(buffer, CL_MEM_ASSOCIATED_MEMOBJECT, sizeof parent, &parent, NULL) == CL_SUCCESS &&
-        parent == NULL && next->clGetMemObjectInfo(buffer, CL_MEM_SIZE, sizeof nbytes, &nbytes, NULL) == CL_SUCCESS)
-        atomic_fetch_sub(&live_nbytes, nbytes);
-    return next->clReleaseMemObject(buffer);
 }
 
 static cl_int CL_API_CALL my_clReleaseContext(cl_context context)
