@@ -1,25 +1,45 @@
 /*
- * sample.cl: draws S of the row's n positions without replacement.
+ * sample.cl: draws S of each row's n positions without replacement.
  *
- * One work-item a slot.  Slot i holds the element at position pk_permute(i); the launch of a chunk writes the slots
- * whose position lies in the chunk, so the launches of all chunks fill all slots.
+ * Slot i of a row holds the element at position pk_permute(i); the launch of a chunk writes the slots whose position
+ * lies in the chunk, so the launches of all chunks fill all slots.  A work-item first computes the positions of its
+ * slots and then loads them all, so that the loads, which miss every cache, overlap.
+ *
+ * PK_SLOTS  slots of a work-item
  */
 #include "element.clh"
+#include "row.clh"
 #include "permute.clh"
 
-PK_KERNEL void profk_sample(__global const pk_bits *input, /* the chunk's buffer */
-                            ulong start,                   /* place of the chunk's first element in it */
-                            ulong first, ulong count,      /* the chunk is [first, first + count) of the row */
-                            ulong n, ulong slots, ulong key, uint bits, uint rounds,
-                            __global pk_bits *sample_bits, __global pk_index *sample_index)
-{
-    ulong slot = get_global_id(0);
-    if (slot >= slots)
-        return;
+#ifndef PK_SLOTS
+#error "PK_SLOTS must be defined"
+#endif
 
-    ulong position = pk_permute(slot, n, key, bits, rounds);
-    if (position - first >= count)
-        return;
-    sample_bits[slot] = input[start + (position - first)];
-    sample_index[slot] = (pk_index)position;
+PK_KERNEL void profk_sample(__global const pk_bits *input, /* the chunk's buffer */
+                            ulong start, ulong stride,     /* place of the chunk in it; from a row to the next */
+                            ulong first, ulong count,      /* the chunk is [first, first + count) of the row */
+                            ulong n, uint slots, ulong key, uint bits, uint rounds, pk_rows rows,
+                            __global const uint *list, __global pk_bits *sample_bits, __global pk_index *sample_index)
+{
+    PK_FOR_EACH_TASK(task, rows, list)
+    {
+        uint row = PK_TASK_ROW(task, rows, list);
+        uint slot = PK_TASK_PART(task, rows) * (PK_WG * PK_SLOTS) + (uint)get_local_id(0);
+        __global const pk_bits *elements = input + start + row * stride;
+        ulong base = (ulong)row * slots;
+        uint round_keys[PK_ROUNDS_MAX];
+        ulong positions[PK_SLOTS]; /* from the chunk's first element */
+
+        pk_make_round_keys(pk_row_key(key, rows.first + row), rounds, round_keys);
+        for (uint j = 0; j < PK_SLOTS; j++)
+            if (slot + j * PK_WG < slots)
+                positions[j] = pk_permute(slot + j * PK_WG, n, round_keys, bits, rounds) - first;
+        for (uint j = 0; j < PK_SLOTS; j++) {
+            ulong place = base + slot + j * PK_WG;
+            if (slot + j * PK_WG < slots && positions[j] < count) {
+                sample_bits[place] = elements[positions[j]];
+                sample_index[place] = (pk_index)(first + positions[j]);
+            }
+        }
+    }
 }

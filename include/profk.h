@@ -82,27 +82,33 @@ enum { PROFK_SORT_RANK, PROFK_SORT_INDEX, PROFK_SORT_NONE };
 /* Type of the output indices.  U32 is PROFK_ERR_ARGUMENT for n > 2^32 - 1. */
 enum { PROFK_INDEX_U64, PROFK_INDEX_U32 };
 
-/* Exact: certified or an error.  Approximate: one attempt, each row's profk_row tells what happened (not yet built). */
+/*
+ * EXACT: certified or an error.  APPROXIMATE: one attempt, PROFK_OK means enqueued, and each row's profk_row tells what
+ * happened: CERTIFIED, the row is exact; RECALL_MISS, its R elements are right and the places behind them hold index
+ * all ones and value bits 0; OVERFLOW, k true elements of the input, neither certified nor reproducible.
+ */
 enum { PROFK_MODE_EXACT, PROFK_MODE_APPROXIMATE };
 
 /*
- * How a row is served.  PROFK: sample, threshold, filter, refine.  FULL: radix selection over the input, for large
- * k/n and as last resort.  ROWS: one work-group per row (not yet built).  AUTO takes PROFK when n >= 2^12,
- * M <= n/4 and the workspace fits, else FULL.
+ * How a row is served.  PROFK: sample, threshold, filter, refine.  ROWS: one work-group selects a row, many rows in one
+ * launch; n < 2^31.  FULL: radix selection over the input, for large k/n and as last resort.  AUTO takes PROFK when
+ * n >= 2^12, M <= n/4 and the workspace fits, else ROWS where n <= 2^14 or there are at least as many rows as compute
+ * units, else FULL.
  */
 enum { PROFK_ROUTE_AUTO, PROFK_ROUTE_ROWS, PROFK_ROUTE_PROFK, PROFK_ROUTE_FULL };
 
 /*
  * Plan flags.  ESTIMATE: stored tuning, else built-in values (default).  MEASURE: tune this device now and store the
  * outcome.  STORED_ONLY: PROFK_ERR_UNSUPPORTED unless tuning is stored.  ASYNC: profk_execute() enqueues and returns.
- * This release stores no tuning: MEASURE, STORED_ONLY and ASYNC are PROFK_ERR_UNSUPPORTED.
+ * This release stores no tuning: MEASURE and STORED_ONLY are PROFK_ERR_UNSUPPORTED.
  */
 enum { PROFK_ESTIMATE = 0, PROFK_MEASURE = 1, PROFK_STORED_ONLY = 2, PROFK_ASYNC = 4 };
 
 /* profk_row.status; 0 is never success. */
 enum { PROFK_ROW_PENDING, PROFK_ROW_CERTIFIED, PROFK_ROW_RECALL_MISS, PROFK_ROW_OVERFLOW };
 
-/* Shape of the filter.  TILE: a work-group reads tiles, what a GPU wants.  STREAM: not yet built. */
+/* Shape of the filter.  TILE: a work-group reads tiles side by side, what a GPU wants.  STREAM: a work-item walks a long
+ * contiguous part, what a CPU wants.  The default goes by the type of device. */
 enum { PROFK_SHAPE_TILE = 1, PROFK_SHAPE_STREAM };
 
 enum { PROFK_MEM_BUFFER }; /* profk_chunk.kind: a cl_mem buffer or sub-buffer */
@@ -134,21 +140,22 @@ typedef struct profk_problem {
     size_t struct_size;
     uint64_t n;                      /* elements in a row, below 2^48 */
     uint64_t k;                      /* results per row, 0 <= k <= n, below 2^31 */
-    uint64_t rows;                   /* this release: 0 or 1 */
+    uint64_t rows;                   /* each selected by itself; 0 succeeds and does nothing */
     uint64_t row_stride;             /* elements from a row to the next, 0 = n */
     uint64_t seed;                   /* of the samples; 0 = from the operating system when the plan is made */
     double epsilon;                  /* failure budget per call, 1e-12..0.5, 0 = 1e-3.  Never touches an exact answer */
     double recall;                   /* approximate plans: expected recall, 0 = by epsilon */
-    uint64_t workspace_limit_nbytes; /* 0 = min(largest allocation, max(256 MiB, 1/8 of the largest allocation)) */
+    uint64_t workspace_limit_nbytes; /* rows are served in slabs that keep it; 0 = min(largest allocation,
+                                        max(one row, 256 MiB, 1/8 of the largest allocation)) */
     uint32_t type, order, nan, sort, index, mode, route, reserved;
 } profk_problem;
 
 /*
- * Forced choices; 0 = choose.  S, t, M are range-checked (1 <= t <= S <= n, k <= M <= n, M < 2^31), not checked
+ * Forced choices; 0 = choose.  S, t, M are range-checked (1 <= t <= S <= n, k <= M <= n), not checked
  * against the budget, and hold for every attempt; but S without t must be able to meet the budget (ERR_PARAMS names
  * the smallest S that does), and M not forced is Theorem 4's for the t in force.  They choose no route.  Work-group
  * sizes are lowered to what each kernel allows on the device; filter_items counts vectors per work-item (1..8) and
- * vector_width elements per vector (1, 2, 4, 8, 16); their product is at most 32.
+ * vector_width elements per vector (1, 2, 4, 8, 16); their product is at most 32 (shape tile).
  */
 typedef struct profk_tuning {
     size_t struct_size;
@@ -172,14 +179,16 @@ typedef struct profk_chunk {
 /* What became of a row. */
 typedef struct profk_row {
     uint32_t status;   /* PROFK_ROW_* */
-    uint32_t attempts; /* attempts made, plus one where the full selection ran as last resort (7); 0 for k = 0 */
-    uint64_t R;        /* elements that reached the threshold, 0 where none was used (route full, k = 0) */
+    uint32_t attempts; /* attempts made, plus one where the full selection ran as last resort (7; asynchronous 3);
+                          0 for k = 0 */
+    uint64_t R;        /* elements that reached the threshold, 0 where none was used (routes rows and full, k = 0) */
 } profk_row;
 
 /* The buffers of one call.  They must belong to the context and must not overlap one another. */
 typedef struct profk_io {
     size_t struct_size;
-    const profk_chunk *chunks; /* they tile [0, n) in ascending order; this release: exactly one */
+    const profk_chunk *chunks; /* they tile [0, n) in ascending order; a buffer may occur in several.  rows > 1:
+                                  exactly one, row r at offset + r * row_stride */
     size_t chunk_count;
     cl_mem values;      /* rows * k elements of the input's type, NULL = not wanted */
     cl_mem indices;     /* rows * k indices of the problem's index type, NULL = not wanted */
@@ -193,8 +202,9 @@ typedef struct profk_info {
     uint64_t S, t, M;
     uint64_t workspace_nbytes; /* device memory the first run takes */
     uint64_t slabs;            /* groups of rows that share the workspace */
-    uint64_t kernel_launches;  /* of a call that is certified at its first attempt */
-    uint64_t blocking_calls;   /* host synchronisations of such a call */
+    uint64_t kernel_launches;  /* of a call over one chunk that is certified at its first attempt */
+    uint64_t blocking_calls;   /* host synchronisations of such a call: one a slab on route profk, else one;
+                                  asynchronous and approximate plans 0 */
     uint64_t programs;         /* kernel programs that the plan has built */
     double epsilon_row;        /* failure budget of one row and attempt */
     double fail_recall;        /* Pr(R < k), Proposition 2 */
@@ -211,7 +221,7 @@ typedef struct profk_stats {
     uint64_t recall_misses;  /* attempts that ended with R < k */
     uint64_t overflows;      /* attempts that ended with R > M */
     uint64_t redraws;        /* attempts after a row's first */
-    uint64_t fallbacks;      /* rows that ended in the full selection after six misses */
+    uint64_t fallbacks;      /* rows that ended in the full selection as last resort */
     uint32_t last_attempts;  /* of the last call, its slowest row, counted as in profk_row */
     uint32_t last_route;     /* PROFK_ROUTE_* that served the last call's slowest row */
 } profk_stats;
@@ -250,7 +260,7 @@ PROFK_API profk_status profk_device_get(uint32_t number, profk_device *ret);
  * else the first usable device.
  *
  * PROFK_ERR_NO_DEVICE    nothing matches, or what matches is not usable (the message says why)
- * PROFK_ERR_NO_COMPILER  the device that was named by number has no compiler
+ * PROFK_ERR_NO_COMPILER  what matches has no compiler
  * Otherwise as profk_device_get().
  */
 PROFK_API profk_status profk_device_find(const char *spec, profk_device *ret);
@@ -294,14 +304,15 @@ PROFK_API void profk_problem_init(profk_problem *p, size_t struct_size, uint32_t
  *
  * forced may be NULL.  No device memory is allocated here: profk_plan_info() tells how much the first run will take.
  * The first plan of a context for an element width compiles kernels (tenths of a second to seconds); later ones find
- * them in memory.  Exact plans build the kernels of the full selection only when a call first needs them.
+ * them in memory.  Exact plans build the kernels of the full selection only when a call first needs them,
+ * asynchronous ones here.
  *
  * On success *ret must be released with profk_plan_destroy() before ctx.  On failure *ret is NULL.
  *
  * PROFK_ERR_ARGUMENT       k > n, n >= 2^48, k >= 2^31, an unknown type or flag, epsilon out of range, a reserved
  *                          field that is not 0, a NULL pointer, a forced value out of range
- * PROFK_ERR_UNSUPPORTED    not built yet (rows > 1, asynchronous, approximate, stream, stored tuning), a forced route
- *                          that would need M >= 2^31 or more than the workspace limit
+ * PROFK_ERR_UNSUPPORTED    M >= 2^31, forced or needed by a forced route, a row of 2^31 elements or more on route rows, or
+ *                          more than the workspace limit; PROFK_MEASURE, PROFK_STORED_ONLY
  * PROFK_ERR_PARAMS         no threshold rank meets the recall budget at the forced S; the message names the smallest
  *                          S that does
  * PROFK_ERR_BUILD          the device's compiler rejected a kernel; the message holds the log
@@ -327,13 +338,14 @@ PROFK_API profk_status profk_plan_describe(const profk_plan *plan, char *text, s
 /*
  * profk_plan_set_workspace() makes the plan use profk_info.workspace_nbytes of buffer from offset_nbytes on, instead
  * of memory of its own, from the next call on.  buffer is retained; NULL returns to own memory.  offset_nbytes plus
- * the place of a sub-buffer must be a multiple of CL_DEVICE_MEM_BASE_ADDR_ALIGN / 8.  Waits for the plan's last call.
+ * the place of a sub-buffer must be a multiple of CL_DEVICE_MEM_BASE_ADDR_ALIGN / 8 and of 128.  Waits for the plan's
+ * last call.
  * ERR_ARGUMENT: plan is NULL, the buffer is of another context, too small, or misaligned.
  */
 PROFK_API profk_status profk_plan_set_workspace(profk_plan *plan, cl_mem buffer, uint64_t offset_nbytes);
 
-/* profk_plan_stats() tells what plan has done; set ret->struct_size first.  ERR_ARGUMENT: a NULL pointer or
- * struct_size too small. */
+/* profk_plan_stats() tells what plan has done; set ret->struct_size first.  Asynchronous and approximate plans: waits
+ * for the last call.  ERR_ARGUMENT: a NULL pointer or struct_size too small.  ERR_OPENCL: the last call failed. */
 PROFK_API profk_status profk_plan_stats(profk_plan *plan, profk_stats *ret);
 
 /* profk_plan_destroy() waits for the plan's last call and releases the plan. */
@@ -343,16 +355,23 @@ PROFK_API void profk_plan_destroy(profk_plan *plan);
  * profk_execute() runs plan once on queue, in order or not, behind the events of wait_list.
  *
  * Exact plans return when the result is certified and in the buffers; *event_ret (may be NULL) is then an event that
- * is already complete, and the caller releases it.  The first run allocates the workspace unless it was set.  Later
- * runs allocate, compile and read no file, but the first one whose six attempts all miss builds the full selection.
+ * is already complete.  Asynchronous and approximate plans return when everything is enqueued and flushed: one attempt
+ * (asynchronous: and a redraw and the full selection, which do nothing unless needed), no host synchronisation;
+ * *event_ret completes when the results are in the buffers, and until then the caller keeps them and the input as they
+ * are.  A call waits on the device for the plan's call before.  The caller releases *event_ret.
+ *
+ * The first run allocates the workspace unless it was set.  Later runs allocate, compile and read no file, but the
+ * first one whose six attempts all miss builds the full selection.
  *
  * PROFK_ERR_ARGUMENT       a NULL pointer, a queue or buffer of another context or device, a buffer too small, chunks
  *                          that do not tile [0, n), wait_list NULL with wait_count > 0 or the reverse
- * PROFK_ERR_UNSUPPORTED    more than one chunk; a first element not aligned to its size
+ * PROFK_ERR_UNSUPPORTED    a CL_MEM_USE_HOST_PTR buffer whose host memory is not aligned to its elements
  * PROFK_ERR_DEVICE_MEMORY  no memory for the workspace
  * PROFK_ERR_BUILD          as profk_plan_create(), for the full selection
  * PROFK_ERR_OPENCL, PROFK_ERR_DEVICE_LOST, PROFK_ERR_HOST_MEMORY
  * PROFK_ERR_CANCELLED      the progress callback asked for it
+ *
+ * A failure on the device after an asynchronous call returned shows as an error status of its event.
  */
 PROFK_API profk_status profk_execute(profk_plan *plan, cl_command_queue queue, const profk_io *io, cl_uint wait_count,
                                      const cl_event *wait_list, cl_event *event_ret);
@@ -360,13 +379,14 @@ PROFK_API profk_status profk_execute(profk_plan *plan, cl_command_queue queue, c
 /*
  * profk_topk_host() selects from host memory in one call and blocks until the result is there.
  *
- * input holds n elements, values k elements of the same type, indices k uint64_t or uint32_t by p->index; values,
- * indices, row_results (one) and stats (set its struct_size) may be NULL.  ctx NULL: a default context for this call.
- * Host memory is used in place where device and host share it and its address is aligned as the device wants, else
- * copied.  Outputs are written only when the whole call succeeded.
+ * input holds the rows, row r from element r * row_stride on; values rows * k elements of the same type, indices
+ * rows * k uint64_t or uint32_t by p->index, row_results one profk_row a row; these three and stats (set its
+ * struct_size) may be NULL.  ctx NULL: a default context for this call.  The input is used in place where device and
+ * host share memory, else copied to the device; a single row larger than one allocation goes through several chunks.
+ * Outputs are written only when the whole call succeeded.
  *
- * Errors of profk_context_create_default(), profk_plan_create() and profk_execute(); ERR_UNSUPPORTED also where the
- * input is larger than one allocation of the device.
+ * Errors of profk_context_create_default(), profk_plan_create() and profk_execute(); ERR_UNSUPPORTED also where
+ * several rows together are larger than one allocation of the device.
  */
 PROFK_API profk_status profk_topk_host(profk_context *ctx, const profk_problem *p, const void *input, void *values,
                                        void *indices, profk_row *row_results, profk_stats *stats);

@@ -56,11 +56,13 @@ static profk_status check_workspace(const profk_plan *plan, cl_mem buffer, uint6
 {
     profk_status st = PROFK_OK;
     cl_context context = NULL;
+    cl_mem_object_type type = 0;
     size_t nbytes = 0, origin_nbytes = 0;
     uint64_t need = plan->layout.total_nbytes, alignment = plan->ctx->device.base_align_nbytes;
 
     if (clGetMemObjectInfo(buffer, CL_MEM_CONTEXT, sizeof context, &context, NULL) != CL_SUCCESS
-        || context != plan->ctx->cl) {
+        || clGetMemObjectInfo(buffer, CL_MEM_TYPE, sizeof type, &type, NULL) != CL_SUCCESS
+        || context != plan->ctx->cl || type != CL_MEM_OBJECT_BUFFER) {
         st = profk__fail(PROFK_ERR_ARGUMENT, "the workspace is no buffer of the plan's context");
         goto done;
     }
@@ -82,11 +84,13 @@ profk_status profk_plan_set_workspace(profk_plan *plan, cl_mem buffer, uint64_t 
 
     if (plan == NULL)
         return profk__fail(PROFK_ERR_ARGUMENT, "profk_plan_set_workspace: plan is NULL");
+    if (buffer != NULL)
+        TRY(check_workspace(plan, buffer, offset_nbytes));
+    TRY(profk__plan_settle(plan));
     if (buffer == NULL) {
-        profk__workspace_release(plan);
+        profk__workspace_release(plan); /* the next run allocates */
         goto done;
     }
-    TRY(check_workspace(plan, buffer, offset_nbytes));
     TRY(profk__workspace_cut(plan, buffer, offset_nbytes));
 done:
     return st;
@@ -94,9 +98,18 @@ done:
 
 profk_status profk_plan_stats(profk_plan *plan, profk_stats *ret)
 {
-    if (plan == NULL)
-        return profk__fail(PROFK_ERR_ARGUMENT, "profk_plan_stats: plan is NULL");
-    return profk__struct_out(ret, &plan->stats, sizeof plan->stats, sizeof plan->stats, "profk_stats");
+    profk_status st = PROFK_OK;
+    profk_stats stats;
+
+    if (plan == NULL) {
+        st = profk__fail(PROFK_ERR_ARGUMENT, "profk_plan_stats: plan is NULL");
+        goto done;
+    }
+    TRY(profk__plan_settle(plan));
+    profk__plan_stats(plan, &stats);
+    TRY(profk__struct_out(ret, &stats, sizeof stats, sizeof stats, "profk_stats"));
+done:
+    return st;
 }
 
 void profk_plan_destroy(profk_plan *plan)

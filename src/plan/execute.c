@@ -1,23 +1,29 @@
 /*
  * execute.c: one call, the ladder of attempts.
  *
- *   attempt 1..6   sample | threshold | filter | refine | sort, then one blocking read of the row's state
- *   full           radix selection over the input | sort, the last resort, or at once on route full
+ *   attempt   sample | threshold | filter | refine | sort | collect the rows that missed
+ *   full      radix selection over the input | sort, the last resort, or at once on route full
+ *   rows      one work-group a row
  *
- * An attempt is enqueued whole: refine and sort read on the device whether the row is certified.  The caller's
- * row results are PENDING from the start of the call and get the row's state behind each attempt, so that they never
- * say CERTIFIED of a row whose results were not written.
+ * Rows are served in slabs.  An exact call waits at the end of an attempt for the number of rows that missed, repeats
+ * it for these rows, at most six times, and then runs the full selection for what is left.  An asynchronous call
+ * enqueues attempt, one redraw and full at once; the last two find the rows they serve in a list that the device made,
+ * and return at once where it is empty.  An approximate call makes one attempt.
+ *
+ * The caller's row results are PENDING from the start of the call and get a copy of the rows' results behind each
+ * attempt, so that they never say CERTIFIED of a row whose values and indices were not written.
  */
 #include "plan/plan.h"
 
 #include "base/entropy.h"
+
+enum { LIST_GROUPS_PER_UNIT = 4 };
 
 struct run {
     profk_plan *plan;
     const struct profk__call *call;
     struct profk__chain chain;
     struct profk__task task;
-    profk_row row; /* as last read */
 };
 
 static struct profk__pairs pairs(const struct run *run, enum profk__section bits)
@@ -27,7 +33,24 @@ static struct profk__pairs pairs(const struct run *run, enum profk__section bits
     return (struct profk__pairs){workspace->section[bits], workspace->section[bits + 1]};
 }
 
-/* Differs for each plan, call and attempt, so that redraws and repeated calls are independent. */
+/* Chunk `number` as a piece of the slab's rows. */
+static struct profk__piece next_piece(const void *from, uint64_t number, uint64_t *first)
+{
+    const struct run *run = from;
+    const profk_chunk *chunk = &run->call->chunks[number];
+    struct profk__piece piece = {
+        .buffer = chunk->buffer,
+        .start = chunk->offset + run->task.first_row * run->task.stride,
+        .first = *first,
+        .count = chunk->count,
+    };
+
+    *first += chunk->count;
+    return piece;
+}
+
+/* Differs for each plan, call and attempt, so that redraws and repeated calls are independent; rows differ by
+ * number (cl/permute.clh). */
 static uint64_t sample_key(const profk_plan *plan, uint32_t attempt)
 {
     return profk__mix64(profk__mix64(plan->problem.seed + plan->call * UINT64_C(0x9e3779b97f4a7c15)) + attempt);
@@ -35,44 +58,94 @@ static uint64_t sample_key(const profk_plan *plan, uint32_t attempt)
 
 static profk_status enqueue_sort(struct run *run, int by_index)
 {
-    profk_status st = PROFK_OK;
     const struct profk__workspace *workspace = &run->plan->workspace;
     struct profk__sort_scratch scratch = {pairs(run, PROFK__SORT_BITS), workspace->section[PROFK__SORT_COUNTS]};
 
-    if (run->call->output.values != NULL || run->call->output.indices != NULL)
-        TRY(profk__stage_sort(&run->chain, &run->task, pairs(run, PROFK__WINNER_BITS), by_index, scratch,
-                              &run->call->output));
-    if (run->call->row_results != NULL)
-        TRY(profk__chain_copy(&run->chain, run->task.row, 0, run->call->row_results, run->call->row_results_nbytes,
-                              sizeof(profk_row)));
+    if (run->call->output.values == NULL && run->call->output.indices == NULL)
+        return PROFK_OK;
+    return profk__stage_sort(&run->chain, &run->task, pairs(run, PROFK__WINNER_BITS), by_index, scratch,
+                             &run->call->output);
+}
+
+/* The results of the slab's rows become the caller's. */
+static profk_status enqueue_results(struct run *run)
+{
+    const struct profk__task *task = &run->task;
+    uint64_t start = run->call->row_results_start + task->first_row;
+
+    if (run->call->row_results == NULL)
+        return PROFK_OK;
+    return profk__chain_copy(&run->chain, task->results, 0, run->call->row_results, (size_t)start * sizeof(profk_row),
+                             (size_t)task->rows * sizeof(profk_row));
+}
+
+static profk_status enqueue_filter(struct run *run, uint32_t capacity)
+{
+    profk_status st = PROFK_OK;
+    uint64_t first = 0;
+
+    for (uint64_t i = 0; i < run->call->chunk_count; i++) {
+        struct profk__piece piece = next_piece(run, i, &first);
+        TRY(profk__stage_filter(&run->chain, &run->task, &piece, i + 1 == run->call->chunk_count, capacity,
+                                pairs(run, PROFK__CANDIDATE_BITS)));
+    }
 done:
     return st;
+}
+
+static profk_status enqueue_sample(struct run *run, uint32_t slots, uint32_t attempt)
+{
+    profk_status st = PROFK_OK;
+    uint64_t first = 0;
+
+    for (uint64_t i = 0; i < run->call->chunk_count; i++) {
+        struct profk__piece piece = next_piece(run, i, &first);
+        TRY(profk__stage_sample(&run->chain, &run->task, &piece, slots, sample_key(run->plan, attempt),
+                                pairs(run, PROFK__SAMPLE_BITS)));
+    }
+done:
+    return st;
+}
+
+/* The list that attempt `attempt` makes of the rows it missed; the next attempt serves it. */
+static cl_mem missed_of(const struct run *run, uint32_t attempt)
+{
+    return run->plan->workspace.section[attempt % 2 != 0 ? PROFK__LIST_A : PROFK__LIST_B];
 }
 
 static profk_status enqueue_attempt(struct run *run, uint32_t attempt)
 {
     profk_status st = PROFK_OK;
     const profk_plan *plan = run->plan;
+    struct profk__chain *chain = &run->chain;
+    struct profk__task *task = &run->task;
     uint32_t slots = (uint32_t)plan->params.S, t = (uint32_t)plan->params.t, capacity = (uint32_t)plan->params.M;
+    uint32_t approximate = plan->problem.mode == PROFK_MODE_APPROXIMATE;
+    uint32_t falls_back = attempt == profk__plan_attempts_max(plan) && !approximate;
     uint64_t count_start = attempt == 1 ? plan->forced.count_start : 0;
-    struct profk__pairs sample = pairs(run, PROFK__SAMPLE_BITS), candidates = pairs(run, PROFK__CANDIDATE_BITS);
 
-    TRY(profk__stage_sample(&run->chain, &run->task, &run->call->piece, slots, sample_key(plan, attempt), sample));
-    TRY(profk__stage_threshold(&run->chain, &run->task, sample, slots, t, count_start,
+    task->list = attempt == 1 ? NULL : missed_of(run, attempt - 1);
+    TRY(enqueue_sample(run, slots, attempt));
+    TRY(profk__stage_threshold(chain, task, pairs(run, PROFK__SAMPLE_BITS), slots, t, count_start,
                                count_start > 0 ? capacity : 0));
-    TRY(profk__stage_filter(&run->chain, &run->task, &run->call->piece, 1, capacity, candidates));
-    TRY(profk__stage_refine(&run->chain, &run->task, candidates, capacity, attempt, pairs(run, PROFK__WINNER_BITS)));
+    TRY(enqueue_filter(run, capacity));
+    TRY(profk__stage_refine(chain, task, pairs(run, PROFK__CANDIDATE_BITS), capacity, attempt, approximate,
+                            pairs(run, PROFK__WINNER_BITS)));
     TRY(enqueue_sort(run, 0));
+    TRY(profk__stage_collect(chain, task, attempt, falls_back, missed_of(run, attempt),
+                             plan->workspace.section[PROFK__SUMMARY]));
 done:
     return st;
 }
 
+/* attempts: what the rows' results say; the list, if any, is set by the caller. */
 static profk_status enqueue_full(struct run *run, uint32_t attempts)
 {
     profk_status st = PROFK_OK;
     const struct profk__workspace *workspace = &run->plan->workspace;
+    struct profk__pieces pieces = {run, run->call->chunk_count, next_piece};
 
-    TRY(profk__stage_full(&run->chain, &run->task, &run->call->piece, run->plan->segments, attempts,
+    TRY(profk__stage_full(&run->chain, &run->task, pieces, run->plan->segments, attempts,
                           workspace->section[PROFK__HISTOGRAM], workspace->section[PROFK__COUNTS],
                           pairs(run, PROFK__WINNER_BITS)));
     TRY(enqueue_sort(run, 1));
@@ -80,80 +153,146 @@ done:
     return st;
 }
 
-/* The call's one kind of blocking: until the attempt is done and the row's state is here. */
-static profk_status wait_for_row(struct run *run)
+/* The blocking end of an exact attempt: how many rows missed. */
+static profk_status wait_for_summary(struct run *run)
 {
-    return profk__chain_read(&run->chain, run->task.row, 0, sizeof run->row, &run->row);
+    profk_plan *plan = run->plan;
+
+    return profk__chain_read(&run->chain, plan->workspace.section[PROFK__SUMMARY], 0, sizeof plan->summary,
+                             &plan->summary);
 }
 
 static profk_status check_progress(const struct run *run, uint32_t attempt)
 {
     const profk_options *options = &run->plan->ctx->options;
+    double rungs = profk__plan_attempts_max(run->plan) + 1.0;
+    double rows_done = (double)run->task.first_row + run->task.rows * (attempt - 1) / rungs;
 
     if (options->progress == NULL
-        || options->progress(options->user, "selecting", (attempt - 1.0) / (PROFK__ATTEMPTS_MAX + 1)) == 0)
+        || options->progress(options->user, "selecting", rows_done / (double)run->plan->problem.rows) == 0)
         return PROFK_OK;
     return profk__fail(PROFK_ERR_CANCELLED, "stopped by the caller before attempt %u", (unsigned)attempt);
 }
 
-static void count_attempt(profk_stats *stats, const profk_row *row, uint32_t attempt)
-{
-    stats->attempts++;
-    stats->redraws += attempt > 1;
-    stats->recall_misses += row->status == PROFK_ROW_RECALL_MISS;
-    stats->overflows += row->status == PROFK_ROW_OVERFLOW;
-}
-
-/* Up to six attempts; run->row tells whether the last one was certified. */
+/* Exact: attempt, wait, repeat for the rows that missed, then full for what is left. */
 static profk_status climb(struct run *run)
 {
     profk_status st = PROFK_OK;
+    profk_plan *plan = run->plan;
+    uint32_t attempt = 1;
 
-    for (uint32_t attempt = 1; attempt <= PROFK__ATTEMPTS_MAX; attempt++) {
+    for (; attempt <= PROFK__ATTEMPTS_MAX; attempt++) {
         TRY(check_progress(run, attempt));
         TRY(enqueue_attempt(run, attempt));
-        TRY(wait_for_row(run));
-        count_attempt(&run->plan->stats, &run->row, attempt);
-        if (run->row.status == PROFK_ROW_CERTIFIED)
-            break;
+        TRY(enqueue_results(run));
+        TRY(wait_for_summary(run));
+        if (plan->summary.missed == 0)
+            goto done;
+        run->task.listed = plan->summary.missed;
     }
+    TRY(check_progress(run, attempt));
+    TRY(profk__plan_need_kernels(plan, PROFK_ROUTE_FULL));
+    run->task.list = missed_of(run, attempt - 1);
+    TRY(enqueue_full(run, attempt));
+    TRY(enqueue_results(run));
+    TRY(wait_for_summary(run));
 done:
     return st;
 }
 
-static profk_status select_full(struct run *run, uint32_t attempts)
+/* Asynchronous: all rungs of the ladder at once; the later ones serve lists that may turn out empty. */
+static profk_status enqueue_ladder(struct run *run)
 {
     profk_status st = PROFK_OK;
+    uint32_t attempt = 1, attempts_max = profk__plan_attempts_max(run->plan);
 
-    TRY(check_progress(run, attempts));
-    TRY(profk__plan_need_kernels(run->plan, PROFK_ROUTE_FULL));
-    TRY(enqueue_full(run, attempts));
-    TRY(wait_for_row(run));
-    if (run->row.status != PROFK_ROW_CERTIFIED)
-        st = profk__fail(PROFK_ERR_INTERNAL, "the full selection ended without a certificate; report this");
+    for (; attempt <= attempts_max; attempt++)
+        TRY(enqueue_attempt(run, attempt));
+    if (run->plan->problem.mode == PROFK_MODE_EXACT) {
+        run->task.list = missed_of(run, attempts_max);
+        TRY(enqueue_full(run, attempt));
+    }
+    TRY(enqueue_results(run));
 done:
     return st;
 }
 
-static profk_status select_row(struct run *run)
+static profk_status select_slab(struct run *run)
 {
     profk_status st = PROFK_OK;
     profk_plan *plan = run->plan;
-    const profk_row pending = {PROFK_ROW_PENDING, 0, 0};
+    uint64_t first = 0;
 
-    if (run->call->row_results != NULL)
-        TRY(profk__chain_fill(&run->chain, run->call->row_results, &pending, run->call->row_results_nbytes,
-                              sizeof pending));
+    run->task.list = NULL;
+    if (plan->problem.route == PROFK_ROUTE_PROFK)
+        return profk__plan_is_async(plan) ? enqueue_ladder(run) : climb(run);
+
+    TRY(check_progress(run, 1));
     if (plan->problem.route == PROFK_ROUTE_FULL) {
-        TRY(select_full(run, 1));
+        TRY(enqueue_full(run, 1));
     } else {
-        TRY(climb(run));
-        if (run->row.status != PROFK_ROW_CERTIFIED) {
-            TRY(select_full(run, PROFK__ATTEMPTS_MAX + 1));
-            plan->stats.fallbacks++;
-        }
+        struct profk__piece piece = next_piece(run, 0, &first);
+        TRY(profk__stage_rows(&run->chain, &run->task, &piece, &run->call->output, pairs(run, PROFK__WINNER_BITS)));
+        if (!profk__stage_rows_finishes(&plan->spec, run->task.k))
+            TRY(enqueue_sort(run, 0));
     }
-    plan->stats.last_route = run->row.attempts > PROFK__ATTEMPTS_MAX ? PROFK_ROUTE_FULL : plan->problem.route;
+    TRY(enqueue_results(run));
+    plan->summary.last_attempts = 1;
+done:
+    return st;
+}
+
+static struct profk__task make_task(const profk_plan *plan)
+{
+    const struct profk__workspace *workspace = &plan->workspace;
+    const profk_problem *p = &plan->problem;
+
+    return (struct profk__task){
+        .kernels = plan->kernels,
+        .spec = &plan->spec,
+        .rule = plan->rule,
+        .n = p->n,
+        .stride = p->row_stride,
+        .k = (uint32_t)p->k,
+        .list_groups = plan->ctx->device.facts.compute_units * LIST_GROUPS_PER_UNIT,
+        .results = workspace->section[PROFK__RESULTS],
+        .states = workspace->section[PROFK__STATES],
+    };
+}
+
+/* Fills the caller's row results. */
+static profk_status fill_results(struct run *run, uint32_t status)
+{
+    const profk_row row = {status, 0, 0};
+
+    if (run->call->row_results == NULL)
+        return PROFK_OK;
+    return profk__chain_fill(&run->chain, run->call->row_results, &row,
+                             (size_t)run->call->row_results_start * sizeof row,
+                             (size_t)run->plan->problem.rows * sizeof row);
+}
+
+static profk_status select_rows(struct run *run)
+{
+    profk_status st = PROFK_OK;
+    profk_plan *plan = run->plan;
+    static const struct profk__summary zero = {0};
+
+    if (plan->workspace.buffer == NULL)
+        TRY(profk__workspace_allocate(plan));
+    run->task = make_task(plan);
+    if (plan->workspace.section[PROFK__SUMMARY] != NULL && !plan->workspace.summary_is_zero) {
+        TRY(profk__chain_fill(&run->chain, plan->workspace.section[PROFK__SUMMARY], &zero, 0, sizeof zero));
+        plan->workspace.summary_is_zero = 1;
+    }
+    TRY(fill_results(run, PROFK_ROW_PENDING));
+    for (uint64_t first = 0; first < plan->problem.rows; first += plan->layout.rows) {
+        uint64_t left = plan->problem.rows - first;
+        run->task.first_row = first;
+        run->task.rows = left < plan->layout.rows ? (uint32_t)left : plan->layout.rows;
+        run->task.listed = run->task.rows;
+        TRY(select_slab(run));
+    }
 done:
     return st;
 }
@@ -162,17 +301,67 @@ done:
 static profk_status select_nothing(struct run *run)
 {
     profk_status st = PROFK_OK;
-    const profk_row certified = {PROFK_ROW_CERTIFIED, 0, 0};
 
-    if (run->call->row_results != NULL)
-        TRY(profk__chain_fill(&run->chain, run->call->row_results, &certified, run->call->row_results_nbytes,
-                              sizeof certified));
-    else
-        TRY_CL(clEnqueueMarkerWithWaitList(run->call->queue, run->call->wait_count, run->call->wait_list,
+    TRY(fill_results(run, PROFK_ROW_CERTIFIED));
+    if (run->chain.last == NULL)
+        TRY_CL(clEnqueueMarkerWithWaitList(run->call->queue, run->chain.wait_count, run->chain.wait_list,
                                            &run->chain.last));
-    TRY_CL(clWaitForEvents(1, &run->chain.last));
-    run->row = certified;
-    run->plan->stats.last_route = run->plan->problem.route;
+    run->plan->summary.last_attempts = 0;
+done:
+    return st;
+}
+
+/* Is the plan's last call still on its way?  One that failed is over, too, and must not fail this one. */
+static int last_call_runs(const profk_plan *plan)
+{
+    cl_int status = CL_QUEUED;
+
+    if (plan->last.event == NULL)
+        return 0;
+    clGetEventInfo(plan->last.event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof status, &status, NULL);
+    return status > CL_COMPLETE;
+}
+
+/* The first command waits for the caller's events and for the plan's last call. */
+static profk_status start_chain(struct run *run, cl_event waits[2])
+{
+    profk_status st = PROFK_OK;
+    const struct profk__call *call = run->call;
+
+    run->chain = (struct profk__chain){call->queue, NULL, call->wait_count, call->wait_list, &run->plan->ctx->options};
+    if (!last_call_runs(run->plan))
+        goto done;
+    run->chain.wait_count = 1;
+    run->chain.wait_list = waits;
+    waits[0] = run->plan->last.event;
+    if (call->wait_count > 0) {
+        TRY_CL(clEnqueueMarkerWithWaitList(call->queue, call->wait_count, call->wait_list, &waits[1]));
+        run->chain.wait_count = 2;
+    }
+done:
+    return st;
+}
+
+/* Waits or, asynchronous, remembers the last command. */
+static profk_status end_chain(struct run *run)
+{
+    profk_status st = PROFK_OK;
+    profk_plan *plan = run->plan;
+
+    if (!profk__plan_is_async(plan)) {
+        if (plan->problem.route != PROFK_ROUTE_PROFK || profk__problem_is_empty(&plan->problem))
+            TRY_CL(clWaitForEvents(1, &run->chain.last)); /* route profk has waited for the summary */
+        goto done;
+    }
+    TRY_CL(clFlush(run->call->queue));
+    TRY_CL(clRetainEvent(run->chain.last));
+    profk__release_event(plan->last.event);
+    plan->last.event = run->chain.last;
+    if (plan->last.queue != run->call->queue) {
+        TRY_CL(clRetainCommandQueue(run->call->queue));
+        profk__release_queue(plan->last.queue);
+        plan->last.queue = run->call->queue;
+    }
 done:
     return st;
 }
@@ -180,31 +369,21 @@ done:
 profk_status profk__execute(profk_plan *plan, const struct profk__call *call, cl_event *event_ret)
 {
     profk_status st = PROFK_OK;
-    struct run run = {
-        .plan = plan,
-        .call = call,
-        .chain = {call->queue, NULL, call->wait_count, call->wait_list, &plan->ctx->options},
-    };
+    struct run run = {.plan = plan, .call = call};
+    cl_event waits[2] = {NULL, NULL};
 
     plan->call++;
-    plan->stats.calls++;
-    if (profk__problem_is_empty(&plan->problem)) {
-        TRY(select_nothing(&run));
-    } else {
-        if (plan->workspace.buffer == NULL)
-            TRY(profk__workspace_allocate(plan));
-        run.task = (struct profk__task){plan->kernels, &plan->spec, plan->rule, plan->problem.n,
-                                        (uint32_t)plan->problem.k, plan->workspace.section[PROFK__ROW]};
-        TRY(select_row(&run));
-    }
-    plan->stats.rows += plan->problem.rows;
-    plan->stats.last_attempts = run.row.attempts;
-    plan->last_row = run.row;
+    plan->calls++;
+    TRY(start_chain(&run, waits));
+    TRY(profk__problem_is_empty(&plan->problem) ? select_nothing(&run) : select_rows(&run));
+    TRY(end_chain(&run));
+    plan->rows += plan->problem.rows;
     if (event_ret != NULL) {
         *event_ret = run.chain.last;
         run.chain.last = NULL;
     }
 done:
-    profk__chain_fini(&run.chain);
+    profk__release_event(waits[1]);
+    profk__chain_fini(&run.chain, st != PROFK_OK);
     return st;
 }

@@ -22,6 +22,24 @@ done:
     return st;
 }
 
+/* Host memory used in place may start anywhere, but devices read and write whole elements. */
+static profk_status check_alignment(cl_mem buffer, uint64_t nbytes, const char *name)
+{
+    profk_status st = PROFK_OK;
+    cl_mem_flags flags = 0;
+    void *host = NULL;
+
+    TRY_CL(clGetMemObjectInfo(buffer, CL_MEM_FLAGS, sizeof flags, &flags, NULL));
+    if ((flags & CL_MEM_USE_HOST_PTR) == 0)
+        goto done;
+    TRY_CL(clGetMemObjectInfo(buffer, CL_MEM_HOST_PTR, sizeof host, &host, NULL));
+    if ((uintptr_t)host % nbytes != 0)
+        st = profk__fail(PROFK_ERR_UNSUPPORTED, "the host memory of %s does not start at a multiple of %llu bytes; align "
+                         "it to its elements", name, (unsigned long long)nbytes);
+done:
+    return st;
+}
+
 /* `count` elements of nbytes each from `start` on lie in the buffer, which belongs to the plan's context. */
 static profk_status check_buffer(const profk_plan *plan, cl_mem buffer, uint64_t start, uint64_t count, uint64_t nbytes,
                                  const char *name)
@@ -43,29 +61,51 @@ static profk_status check_buffer(const profk_plan *plan, cl_mem buffer, uint64_t
         return profk__fail(PROFK_ERR_ARGUMENT, "the buffer of %s has %zu bytes; %llu elements of %llu bytes from "
                            "element %llu on do not fit", name, size_nbytes, (unsigned long long)count,
                            (unsigned long long)nbytes, (unsigned long long)start);
-    return PROFK_OK;
+    return check_alignment(buffer, nbytes, name);
 }
 
-static profk_status check_chunks(const profk_plan *plan, const profk_io *io, struct profk__piece *ret)
+static profk_status check_chunk(const profk_plan *plan, const profk_chunk *chunk, uint64_t number, uint64_t expected)
 {
     const profk_problem *p = &plan->problem;
+    uint64_t span = chunk->count + (p->rows - 1) * p->row_stride; /* of all rows; problem.c checked the product */
 
-    if (io->chunks == NULL || io->chunk_count == 0)
-        return profk__fail(PROFK_ERR_ARGUMENT, "there is no input: chunks is NULL or chunk_count 0");
-    if (io->chunk_count > 1)
-        return profk__fail(PROFK_ERR_UNSUPPORTED, "several chunks are not in this release; pass one");
-
-    const profk_chunk *chunk = &io->chunks[0];
     if (chunk->kind != PROFK_MEM_BUFFER || chunk->flags != 0 || chunk->pointer != NULL || chunk->reserved[0] != 0
         || chunk->reserved[1] != 0)
-        return profk__fail(PROFK_ERR_ARGUMENT, "a chunk's kind must be PROFK_MEM_BUFFER, and its pointer, flags and "
-                           "reserved fields 0");
-    if (chunk->first != 0 || chunk->count != p->n)
-        return profk__fail(PROFK_ERR_ARGUMENT, "the chunk is [%llu, %llu); the chunks must tile [0, %llu)",
-                           (unsigned long long)chunk->first, (unsigned long long)(chunk->first + chunk->count),
-                           (unsigned long long)p->n);
-    *ret = (struct profk__piece){chunk->buffer, chunk->offset, 0, chunk->count};
-    return check_buffer(plan, chunk->buffer, chunk->offset, chunk->count, plan->type->nbytes, "the input");
+        return profk__fail(PROFK_ERR_ARGUMENT, "chunk %llu: kind must be PROFK_MEM_BUFFER, and pointer, flags and "
+                           "reserved fields 0", (unsigned long long)number);
+    if (chunk->first != 0 && chunk->first != expected)
+        return profk__fail(PROFK_ERR_ARGUMENT, "chunk %llu starts at element %llu but the ones before end at %llu; "
+                           "chunks must tile [0, n) in ascending order", (unsigned long long)number,
+                           (unsigned long long)chunk->first, (unsigned long long)expected);
+    if (chunk->count > p->n - expected)
+        return profk__fail(PROFK_ERR_ARGUMENT, "chunk %llu reaches beyond n = %llu; chunks must tile [0, n)",
+                           (unsigned long long)number, (unsigned long long)p->n);
+    return check_buffer(plan, chunk->buffer, chunk->offset, span, plan->type->nbytes, "the input");
+}
+
+static profk_status check_chunks(const profk_plan *plan, const profk_io *io)
+{
+    profk_status st = PROFK_OK;
+    const profk_problem *p = &plan->problem;
+    uint64_t expected = 0;
+
+    if (io->chunks == NULL || io->chunk_count == 0) {
+        st = profk__fail(PROFK_ERR_ARGUMENT, "there is no input: chunks is NULL or chunk_count 0");
+        goto done;
+    }
+    if (p->rows > 1 && io->chunk_count > 1) {
+        st = profk__fail(PROFK_ERR_ARGUMENT, "several rows take exactly one chunk");
+        goto done;
+    }
+    for (size_t i = 0; i < io->chunk_count; i++) {
+        TRY(check_chunk(plan, &io->chunks[i], i, expected));
+        expected += io->chunks[i].count;
+    }
+    if (expected != p->n)
+        st = profk__fail(PROFK_ERR_ARGUMENT, "the chunks end at element %llu; they must tile [0, %llu)",
+                         (unsigned long long)expected, (unsigned long long)p->n);
+done:
+    return st;
 }
 
 profk_status profk__io_check(const profk_plan *plan, cl_command_queue queue, const profk_io *caller_io,
@@ -85,16 +125,19 @@ profk_status profk__io_check(const profk_plan *plan, cl_command_queue queue, con
         goto done;
     }
     if (!profk__problem_is_empty(p))
-        TRY(check_chunks(plan, &io, &call.piece));
+        TRY(check_chunks(plan, &io));
     if (io.values != NULL && results > 0)
         TRY(check_buffer(plan, io.values, io.values_offset, results, plan->type->nbytes, "values"));
     if (io.indices != NULL && results > 0)
         TRY(check_buffer(plan, io.indices, io.indices_offset, results, p->index == PROFK_INDEX_U32 ? 4 : 8, "indices"));
     if (io.row_results != NULL)
         TRY(check_buffer(plan, io.row_results, io.row_results_offset, p->rows, sizeof(profk_row), "row_results"));
-    call.output = (struct profk__output){io.values, io.indices, io.values_offset, io.indices_offset, p->sort, p->index};
+    call.chunks = io.chunks;
+    call.chunk_count = io.chunk_count;
+    call.output = (struct profk__output){io.values, io.indices, io.values_offset, io.indices_offset, p->sort, p->index,
+                                         p->mode == PROFK_MODE_APPROXIMATE};
     call.row_results = p->rows > 0 ? io.row_results : NULL;
-    call.row_results_nbytes = (size_t)io.row_results_offset * sizeof(profk_row);
+    call.row_results_start = io.row_results_offset;
     *ret = call;
 done:
     return st;

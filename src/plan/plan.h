@@ -3,7 +3,7 @@
  *
  *   problem.c    the caller's wishes, checked, with every default filled in
  *   route.c      route and parameters S, t, M
- *   workspace.c  what stands where in the workspace
+ *   workspace.c  what stands where in the workspace, and how many rows share it
  *   plan.c       create, kernels, facts, destroy
  *   io.c         the buffers of a call, checked
  *   execute.c    the ladder of attempts: redraws happen here and nowhere else
@@ -14,14 +14,18 @@
 
 #include "stages/stages.h"
 
-enum { PROFK__ATTEMPTS_MAX = 6 };
+enum { PROFK__ATTEMPTS_MAX = 6, PROFK__ATTEMPTS_MAX_ASYNC = 2 };
 
 #define PROFK__EPSILON_DEFAULT 1e-3
 #define PROFK__EPSILON_MIN_ROW 1e-12
 
 /* Sections of the workspace.  Those of different groups below share the same bytes: they live at different times. */
 enum profk__section {
-    PROFK__ROW, /* always: the row's state and the winners */
+    PROFK__SUMMARY, /* throughout a plan's life */
+    PROFK__RESULTS, /* throughout a slab */
+    PROFK__STATES,
+    PROFK__LIST_A, /* of missed rows, in turn */
+    PROFK__LIST_B,
     PROFK__WINNER_BITS,
     PROFK__WINNER_INDEX,
     PROFK__SAMPLE_BITS, /* until the threshold is known */
@@ -40,38 +44,50 @@ struct profk__layout {
     uint64_t offset_nbytes[PROFK__SECTION_COUNT];
     uint64_t nbytes[PROFK__SECTION_COUNT]; /* 0: not used */
     uint64_t total_nbytes;
+    uint32_t rows; /* of a slab */
 };
 
 struct profk__workspace {
     cl_mem buffer; /* the plan's own or the caller's, retained; NULL before the first run */
     cl_mem section[PROFK__SECTION_COUNT];
+    int summary_is_zero; /* the device has been told to clear it */
+};
+
+/* What a plan remembers of its last call. */
+struct profk__last {
+    cl_event event;         /* of its last command, NULL if that is known to be complete */
+    cl_command_queue queue; /* retained with event */
 };
 
 struct profk_plan {
     profk_context *ctx;
     profk_problem problem; /* route as chosen; epsilon, seed and row_stride filled in */
     profk_tuning forced;
+    uint32_t flags;
     const struct profk__type *type;
     struct profk__key_rule rule;
     struct profk__spec spec;
-    profk_params params;      /* 0 on routes without a sample */
+    profk_params params; /* 0 on routes without a sample */
     double epsilon_row;
-    uint32_t segments;        /* work-groups of the full selection */
+    uint32_t segments;   /* of a row in the full selection */
     struct profk__layout layout;
     struct profk__workspace workspace;
     struct profk__kernel kernels[PROFK__KERNEL_COUNT];
-    uint64_t call;            /* counts calls, so that each draws anew */
-    profk_row last_row;       /* of the last successful call */
-    profk_stats stats;
+    struct profk__last last;
+    uint64_t call;                    /* counts calls, so that each draws anew */
+    uint64_t calls, rows;             /* made, and served */
+    struct profk__summary summary;    /* as last read */
+    struct profk__summary summary_of_old; /* of workspaces that were replaced */
 };
 
 /* The buffers of a call, checked. */
 struct profk__call {
     cl_command_queue queue;
-    struct profk__piece piece;
+    const profk_chunk *chunks; /* the caller's; those without elements may be among them */
+    uint64_t chunk_count;
     struct profk__output output;
-    cl_mem row_results; /* NULL = not wanted */
-    size_t row_results_nbytes; /* place of the first in it */
+    cl_mem row_results;         /* NULL = not wanted */
+    uint64_t row_results_start; /* number of the first in it */
     cl_uint wait_count;
     const cl_event *wait_list;
 };
@@ -79,16 +95,22 @@ struct profk__call {
 /* A call selects nothing: k = 0 or no rows. */
 int profk__problem_is_empty(const profk_problem *problem);
 
+/* profk_execute() returns before the work is done. */
+int profk__plan_is_async(const profk_plan *plan);
+
+/* Attempts before the full selection: 6, asynchronous 2, approximate 1. */
+uint32_t profk__plan_attempts_max(const profk_plan *plan);
+
 /* Copies and checks p; ret has defaults filled in except for route, epsilon_row and what belongs to it. */
 profk_status profk__problem_check(const profk_problem *p, profk_problem *ret);
 
 /* Copies and checks forced (NULL: nothing forced) against a checked problem. */
 profk_status profk__tuning_check(const profk_tuning *forced, const profk_problem *problem, profk_tuning *ret);
 
-/* Chooses route, parameters and layout of a plan whose problem, forced, type and spec are set. */
+/* Chooses route, parameters and layout of a plan whose problem, forced, flags, type and spec are set. */
 profk_status profk__route_choose(profk_plan *plan);
 
-/* Lays out the workspace for plan->problem.route and plan->params; ERR_UNSUPPORTED if it exceeds the limit. */
+/* Lays out the workspace for plan->problem.route and plan->params; ERR_UNSUPPORTED if one row exceeds the limit. */
 profk_status profk__layout_make(profk_plan *plan);
 
 /* Cuts buffer, from offset_nbytes on, into the plan's sections. */
@@ -101,12 +123,18 @@ profk_status profk__plan_create(profk_context *ctx, const profk_problem *p, cons
 void profk__plan_destroy(profk_plan *plan);
 void profk__plan_info(const profk_plan *plan, profk_info *ret);
 
+/* Waits for the last call and reads what it counted. */
+profk_status profk__plan_settle(profk_plan *plan);
+
+/* What plan has done; settled before. */
+void profk__plan_stats(const profk_plan *plan, profk_stats *ret);
+
 /* Creates what the plan still lacks of the kernels that `route` takes. */
 profk_status profk__plan_need_kernels(profk_plan *plan, uint32_t route);
 
 void profk__plan_describe(const profk_plan *plan, struct profk__text *text);
 
-/* Checks io against plan. */
+/* Checks io against plan.  ret borrows io's chunks. */
 profk_status profk__io_check(const profk_plan *plan, cl_command_queue queue, const profk_io *io, cl_uint wait_count,
                              const cl_event *wait_list, struct profk__call *ret);
 

@@ -75,17 +75,6 @@ static profk_status check_budgets(const profk_problem *p)
     return PROFK_OK;
 }
 
-static profk_status check_built(const profk_problem *p)
-{
-    if (p->mode == PROFK_MODE_APPROXIMATE)
-        return profk__fail(PROFK_ERR_UNSUPPORTED, "approximate plans are not in this release; use PROFK_MODE_EXACT");
-    if (p->rows > 1)
-        return profk__fail(PROFK_ERR_UNSUPPORTED, "several rows are not in this release; select them one by one");
-    if (p->route == PROFK_ROUTE_ROWS && !profk__problem_is_empty(p))
-        return profk__fail(PROFK_ERR_UNSUPPORTED, "route rows is not in this release; use PROFK_ROUTE_AUTO");
-    return PROFK_OK;
-}
-
 profk_status profk__problem_check(const profk_problem *p, profk_problem *ret)
 {
     profk_status st = PROFK_OK;
@@ -95,7 +84,6 @@ profk_status profk__problem_check(const profk_problem *p, profk_problem *ret)
     TRY(check_choices(&problem));
     TRY(check_sizes(&problem));
     TRY(check_budgets(&problem));
-    TRY(check_built(&problem));
     if (problem.row_stride == 0)
         problem.row_stride = problem.n;
     if (problem.epsilon == 0)
@@ -128,8 +116,6 @@ static profk_status check_forced_filter(const profk_tuning *f)
     if (f->filter_shape > PROFK_SHAPE_STREAM)
         return profk__fail(PROFK_ERR_ARGUMENT, "filter_shape is %u; it must be 0, TILE or STREAM",
                            (unsigned)f->filter_shape);
-    if (f->filter_shape == PROFK_SHAPE_STREAM)
-        return profk__fail(PROFK_ERR_UNSUPPORTED, "the stream shape is not in this release; use PROFK_SHAPE_TILE");
     if (f->vector_width > 16 || (f->vector_width & (f->vector_width - 1)) != 0)
         return profk__fail(PROFK_ERR_ARGUMENT, "vector_width is %u; it must be 0, 1, 2, 4, 8 or 16",
                            (unsigned)f->vector_width);

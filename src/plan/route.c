@@ -1,9 +1,11 @@
 /*
  * route.c: how a row is served and with which S, t, M.
  *
- * Theorem 4 gives t and M for a sample size; the paper's rule gives the sample size.  What the caller forces is taken
- * as it is.  The sampled method is worth its parts from CROSSOVER_N elements on and while the buffer stays below a
- * quarter of the input; a caller who asks for a route gets it.
+ * Theorem 4 gives t and M for a sample size; the paper's rule gives the sample size; an approximate plan may ask for an
+ * expected recall instead of a budget.  What the caller forces is taken as it is.  The sampled method is worth its parts
+ * from CROSSOVER_N elements on and while the buffer stays below a quarter of the input.  Else a work-group selects a
+ * whole row, where rows are short or enough to keep every compute unit busy, or the passes of the full selection run.
+ * A caller who asks for a route gets it.
  */
 #include "plan/plan.h"
 
@@ -11,6 +13,7 @@
 
 #define CROSSOVER_N (UINT64_C(1) << 12)
 #define CROSSOVER_M_SHARE 4 /* M at most n / 4 */
+#define ROWS_CROSSOVER_N (UINT64_C(1) << 14) /* a single row up to this length is left to one work-group */
 #define COUNT_LIMIT (UINT64_C(1) << 31)
 
 /* S, t, M for what is not forced. */
@@ -29,12 +32,19 @@ static profk_status choose_params(const profk_plan *plan, profk_params *ret)
                          (unsigned long long)params.t, (unsigned long long)params.S);
         goto done;
     }
+    if (params.t == 0 && p->recall != 0)
+        TRY(profk__rank_for_recall(p->n, p->k, params.S, p->recall, &params.t));
     if (params.t == 0)
         TRY(profk_params_exact(p->n, p->k, params.S, eps_half, eps_half, &params));
     else
         TRY(profk__buffer_capacity(p->n, p->k, params.S, params.t, eps_half, &params.M));
     if (f->M != 0)
         params.M = f->M;
+    if (f->M >= COUNT_LIMIT) {
+        st = profk__fail(PROFK_ERR_UNSUPPORTED, "M is %llu; the buffer holds fewer than 2^31 elements",
+                         (unsigned long long)f->M);
+        goto done;
+    }
     TRY(profk_failure_probability(p->n, p->k, params.S, params.t, params.M, &params.fail_recall,
                                   &params.fail_overflow));
     *ret = params;
@@ -69,6 +79,25 @@ static profk_status take_full(profk_plan *plan)
     return profk__layout_make(plan);
 }
 
+static profk_status take_rows(profk_plan *plan)
+{
+    if (plan->problem.n >= COUNT_LIMIT)
+        return profk__fail(PROFK_ERR_UNSUPPORTED, "a row of %llu elements is too long for route rows, which takes fewer "
+                           "than 2^31; use route full", (unsigned long long)plan->problem.n);
+    plan->params = (profk_params){0};
+    plan->problem.route = PROFK_ROUTE_ROWS;
+    return profk__layout_make(plan);
+}
+
+static int rows_are_faster(const profk_plan *plan)
+{
+    const profk_problem *p = &plan->problem;
+
+    if (p->n >= COUNT_LIMIT)
+        return 0;
+    return p->n <= ROWS_CROSSOVER_N || p->rows >= plan->ctx->device.facts.compute_units;
+}
+
 /* The share that each of several rows has in the budget of a call, as far down as the parameters go. */
 static double epsilon_of_row(const profk_problem *p)
 {
@@ -77,30 +106,37 @@ static double epsilon_of_row(const profk_problem *p)
     return epsilon > PROFK__EPSILON_MIN_ROW ? epsilon : PROFK__EPSILON_MIN_ROW;
 }
 
+static profk_status choose(profk_plan *plan, const profk_params *params)
+{
+    const profk_problem *p = &plan->problem;
+
+    if (p->n >= CROSSOVER_N && params->M <= p->n / CROSSOVER_M_SHARE && take_profk(plan, params) == PROFK_OK)
+        return PROFK_OK;
+    if (rows_are_faster(plan) && take_rows(plan) == PROFK_OK)
+        return PROFK_OK;
+    return take_full(plan);
+}
+
 profk_status profk__route_choose(profk_plan *plan)
 {
     profk_status st = PROFK_OK;
     const profk_problem *p = &plan->problem;
-    uint32_t wanted = p->route;
     profk_params params = {0};
 
     plan->epsilon_row = epsilon_of_row(p);
-    plan->segments = profk__stage_full_segments(&plan->ctx->device.facts, p->n);
+    plan->segments = profk__stage_full_segments(&plan->ctx->device.facts, p->n, p->rows);
     if (profk__problem_is_empty(p)) {
-        if (wanted == PROFK_ROUTE_AUTO)
+        if (p->route == PROFK_ROUTE_AUTO)
             plan->problem.route = PROFK_ROUTE_FULL;
         goto done;
     }
-    if (wanted == PROFK_ROUTE_FULL) {
-        TRY(take_full(plan));
+    if (p->route == PROFK_ROUTE_FULL || p->route == PROFK_ROUTE_ROWS) {
+        TRY(p->route == PROFK_ROUTE_FULL ? take_full(plan) : take_rows(plan));
         goto done;
     }
     TRY(choose_params(plan, &params));
     TRY(check_count_start(plan, &params));
-    if (wanted == PROFK_ROUTE_PROFK)
-        TRY(take_profk(plan, &params));
-    else if (p->n < CROSSOVER_N || params.M > p->n / CROSSOVER_M_SHARE || take_profk(plan, &params) != PROFK_OK)
-        TRY(take_full(plan));
+    TRY(p->route == PROFK_ROUTE_PROFK ? take_profk(plan, &params) : choose(plan, &params));
 done:
     return st;
 }

@@ -1,12 +1,14 @@
 /*
- * workspace.c: one buffer, cut into sections.
+ * workspace.c: one buffer, cut into sections, and the rows that share it.
  *
- * The row's state and the winners live throughout a call.  The others come in groups that are never alive together
- * (sample; candidates; full; radix sort) and so start at the same place: the workspace is as large as the largest.
+ * A slab's results, states, lists and winners live throughout the slab.  The other sections come in groups that are
+ * never alive together (sample; candidates; full; radix sort) and so start at the same place: the workspace is as large
+ * as the largest.  Rows are served in slabs of as many as the limit allows.
  */
 #include "plan/plan.h"
 
 #define DEFAULT_LIMIT_NBYTES (UINT64_C(256) << 20)
+#define SLAB_ROWS_MAX (UINT64_C(1) << 28) /* so that a row's number and the lists stay small */
 
 static uint64_t align(uint64_t nbytes, uint64_t to)
 {
@@ -18,7 +20,8 @@ struct group {
     unsigned first, count; /* enum profk__section */
 };
 
-static const struct group groups[] = {
+static const struct group lasting = {PROFK__SUMMARY, 7};
+static const struct group passing[] = {
     {PROFK__SAMPLE_BITS, 2},
     {PROFK__CANDIDATE_BITS, 2},
     {PROFK__HISTOGRAM, 2},
@@ -28,9 +31,9 @@ static const struct group groups[] = {
 /* Places a group's sections from `at` on and returns where they end. */
 static uint64_t place(struct profk__layout *layout, struct group group, uint64_t at, uint64_t alignment)
 {
-    for (unsigned i = 0; i < group.count; i++) {
-        layout->offset_nbytes[group.first + i] = at;
-        at += align(layout->nbytes[group.first + i], alignment);
+    for (unsigned i = group.first; i < group.first + group.count; i++) {
+        layout->offset_nbytes[i] = at;
+        at += align(layout->nbytes[i], alignment);
     }
     return at;
 }
@@ -41,43 +44,92 @@ static void set_pairs(struct profk__layout *layout, enum profk__section bits, co
     layout->nbytes[bits + 1] = count * plan->spec.index_nbytes;
 }
 
-static void set_sizes(struct profk__layout *layout, const profk_plan *plan)
+static void set_sizes(struct profk__layout *layout, const profk_plan *plan, uint64_t rows)
 {
     const profk_problem *p = &plan->problem;
+    uint64_t sort_counts_nbytes = profk__stage_sort_counts_nbytes(&plan->spec, (uint32_t)p->k, p->sort);
+    int samples = p->route == PROFK_ROUTE_PROFK;
+    int may_run_full = p->route == PROFK_ROUTE_FULL || (samples && p->mode == PROFK_MODE_EXACT);
 
-    layout->nbytes[PROFK__ROW] = sizeof(struct profk__row_state);
-    set_pairs(layout, PROFK__WINNER_BITS, plan, p->k);
-    set_pairs(layout, PROFK__SAMPLE_BITS, plan, plan->params.S);
-    set_pairs(layout, PROFK__CANDIDATE_BITS, plan, plan->params.M);
-    layout->nbytes[PROFK__HISTOGRAM] = profk__stage_full_histogram_nbytes(plan->segments);
-    layout->nbytes[PROFK__COUNTS] = profk__stage_full_counts_nbytes(plan->segments);
-    layout->nbytes[PROFK__SORT_COUNTS] = profk__stage_sort_counts_nbytes(&plan->spec, (uint32_t)p->k, p->sort);
-    if (layout->nbytes[PROFK__SORT_COUNTS] > 0)
-        set_pairs(layout, PROFK__SORT_BITS, plan, p->k);
+    layout->rows = (uint32_t)rows;
+    layout->nbytes[PROFK__RESULTS] = rows * sizeof(profk_row);
+    if (p->route == PROFK_ROUTE_ROWS && profk__stage_rows_finishes(&plan->spec, (uint32_t)p->k))
+        return;
+    layout->nbytes[PROFK__STATES] = rows * sizeof(struct profk__row_state);
+    set_pairs(layout, PROFK__WINNER_BITS, plan, rows * p->k);
+    layout->nbytes[PROFK__SORT_COUNTS] = rows * sort_counts_nbytes;
+    set_pairs(layout, PROFK__SORT_BITS, plan, sort_counts_nbytes > 0 ? rows * p->k : 0);
+    if (samples) {
+        layout->nbytes[PROFK__SUMMARY] = sizeof(struct profk__summary);
+        layout->nbytes[PROFK__LIST_A] = layout->nbytes[PROFK__LIST_B] = (rows + 1) * sizeof(cl_uint);
+        set_pairs(layout, PROFK__SAMPLE_BITS, plan, rows * plan->params.S);
+        set_pairs(layout, PROFK__CANDIDATE_BITS, plan, rows * plan->params.M);
+    }
+    if (may_run_full) {
+        layout->nbytes[PROFK__HISTOGRAM] = rows * profk__stage_full_histogram_nbytes(plan->segments);
+        layout->nbytes[PROFK__COUNTS] = rows * profk__stage_full_counts_nbytes(plan->segments);
+    }
+}
+
+static struct profk__layout lay_out(const profk_plan *plan, uint64_t rows)
+{
+    uint64_t alignment = plan->ctx->device.base_align_nbytes;
+    struct profk__layout layout = {{0}, {0}, 0, 0};
+
+    set_sizes(&layout, plan, rows);
+    uint64_t shared = place(&layout, lasting, 0, alignment);
+    for (size_t i = 0; i < PROFK__COUNT(passing); i++) {
+        uint64_t end = place(&layout, passing[i], shared, alignment);
+        layout.total_nbytes = end > layout.total_nbytes ? end : layout.total_nbytes;
+    }
+    return layout;
+}
+
+/* min(largest allocation, max(one row, 256 MiB, 1/8 of the largest allocation)), or what the caller allows. */
+static uint64_t limit_nbytes(const profk_plan *plan, uint64_t one_row_nbytes)
+{
+    uint64_t most = plan->ctx->device.facts.max_alloc_nbytes;
+    uint64_t limit = plan->problem.workspace_limit_nbytes;
+
+    if (limit == 0) {
+        limit = most / 8 > DEFAULT_LIMIT_NBYTES ? most / 8 : DEFAULT_LIMIT_NBYTES;
+        limit = one_row_nbytes > limit ? one_row_nbytes : limit;
+    }
+    return limit < most ? limit : most;
+}
+
+/* More rows than these cannot fit; below, no sum of sizes leaves 64 bits. */
+static uint64_t rows_max(const struct profk__layout *one_row, uint64_t limit)
+{
+    const uint64_t *nbytes = one_row->nbytes;
+    uint64_t samples = nbytes[PROFK__SAMPLE_BITS] + nbytes[PROFK__SAMPLE_INDEX];
+    uint64_t candidates = nbytes[PROFK__CANDIDATE_BITS] + nbytes[PROFK__CANDIDATE_INDEX];
+    uint64_t per_row = sizeof(profk_row) + nbytes[PROFK__WINNER_BITS] + nbytes[PROFK__WINNER_INDEX]
+                     + (samples > candidates ? samples : candidates);
+
+    return limit / per_row < SLAB_ROWS_MAX ? limit / per_row : SLAB_ROWS_MAX;
 }
 
 profk_status profk__layout_make(profk_plan *plan)
 {
-    const profk_device *device = &plan->ctx->device.facts;
-    uint64_t alignment = plan->ctx->device.base_align_nbytes;
-    uint64_t limit = plan->problem.workspace_limit_nbytes;
-    struct profk__layout layout = {{0}, {0}, 0};
+    const struct profk__layout one_row = lay_out(plan, 1);
+    uint64_t one_row_nbytes = one_row.total_nbytes;
+    uint64_t limit = limit_nbytes(plan, one_row_nbytes);
+    uint64_t low = 1, high = rows_max(&one_row, limit);
 
-    set_sizes(&layout, plan);
-    uint64_t shared = place(&layout, (struct group){PROFK__ROW, 3}, 0, alignment);
-    for (size_t i = 0; i < PROFK__COUNT(groups); i++) {
-        uint64_t end = place(&layout, groups[i], shared, alignment);
-        layout.total_nbytes = end > layout.total_nbytes ? end : layout.total_nbytes;
-    }
-
-    /* The default is min(largest allocation, max(one row, 256 MiB, 1/8 of it)), and this is one row. */
-    if (limit == 0 || limit > device->max_alloc_nbytes)
-        limit = device->max_alloc_nbytes;
-    if (layout.total_nbytes > limit)
+    if (one_row_nbytes > limit)
         return profk__fail(PROFK_ERR_UNSUPPORTED, "the workspace would take %llu bytes and may take %llu; raise "
                            "workspace_limit_nbytes, lower k, or choose a device with a larger allocation limit",
-                           (unsigned long long)layout.total_nbytes, (unsigned long long)limit);
-    plan->layout = layout;
+                           (unsigned long long)one_row_nbytes, (unsigned long long)limit);
+    high = high < plan->problem.rows ? high : plan->problem.rows;
+    while (low < high) {
+        uint64_t middle = low + (high - low + 1) / 2;
+        if (lay_out(plan, middle).total_nbytes <= limit)
+            low = middle;
+        else
+            high = middle - 1;
+    }
+    plan->layout = lay_out(plan, low);
     return PROFK_OK;
 }
 
@@ -108,11 +160,26 @@ done:
     return st;
 }
 
+/* The counts of a workspace that goes away are added to those of the ones before. */
+static void keep_summary(profk_plan *plan)
+{
+    struct profk__summary *old = &plan->summary_of_old, *now = &plan->summary;
+
+    old->attempts += now->attempts;
+    old->recall_misses += now->recall_misses;
+    old->overflows += now->overflows;
+    old->redraws += now->redraws;
+    old->fallbacks += now->fallbacks;
+    *now = (struct profk__summary){.last_attempts = now->last_attempts};
+    plan->workspace.summary_is_zero = 0;
+}
+
 profk_status profk__workspace_cut(profk_plan *plan, cl_mem buffer, uint64_t offset_nbytes)
 {
     profk_status st = PROFK_OK;
 
     profk__workspace_release(plan);
+    keep_summary(plan);
     TRY(find_parent(&buffer, &offset_nbytes));
     for (int i = 0; i < PROFK__SECTION_COUNT; i++) {
         const struct profk__layout *layout = &plan->layout;

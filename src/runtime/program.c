@@ -68,11 +68,12 @@ static profk_status fail_build(cl_program program, cl_device_id device, cl_int c
         log = calloc(1, nbytes + 1);
     if (log != NULL)
         clGetProgramBuildInfo(program, device, CL_PROGRAM_BUILD_LOG, nbytes, log, NULL);
-    profk_status status = code == CL_OUT_OF_HOST_MEMORY ? PROFK_ERR_HOST_MEMORY : PROFK_ERR_BUILD;
-    profk__fail(status, "clBuildProgram failed with %s (%d) for %s %s; report this with the log, or choose another "
+    int is_build = code == CL_BUILD_PROGRAM_FAILURE || code == CL_INVALID_BUILD_OPTIONS || code == CL_INVALID_BINARY;
+    profk_status status = is_build ? PROFK_ERR_BUILD : profk__cl_check(code, "clBuildProgram");
+    profk__fail(status == PROFK_ERR_OPENCL ? PROFK_ERR_BUILD : status, "clBuildProgram failed with %s (%d) for %s %s; report this with the log, or choose another "
                 "device\n%.*s", profk__cl_code_name(code), (int)code, file, options, LOG_NBYTES, log == NULL ? "" : log);
     free(log);
-    return status;
+    return status == PROFK_ERR_OPENCL ? PROFK_ERR_BUILD : status;
 }
 
 static profk_status compile(cl_context cl, cl_device_id device, const struct profk__build *build, cl_program *ret)

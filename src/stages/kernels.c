@@ -2,8 +2,9 @@
 #include "stages/stages.h"
 
 static const char *const file_names[PROFK__FILE_COUNT] = {
-    [PROFK__FILE_SAMPLE] = "sample.cl", [PROFK__FILE_THRESHOLD] = "threshold.cl", [PROFK__FILE_FILTER] = "filter.cl",
-    [PROFK__FILE_REFINE] = "refine.cl", [PROFK__FILE_SORT] = "sort.cl",           [PROFK__FILE_FULL] = "full.cl",
+    [PROFK__FILE_SAMPLE] = "sample.cl", [PROFK__FILE_THRESHOLD] = "select.cl", [PROFK__FILE_FILTER] = "filter.cl",
+    [PROFK__FILE_STREAM] = "stream.cl", [PROFK__FILE_REFINE] = "select.cl",       [PROFK__FILE_SORT] = "sort.cl",
+    [PROFK__FILE_ROWS] = "rows.cl",     [PROFK__FILE_FULL] = "full.cl",
 };
 
 static const struct {
@@ -17,28 +18,41 @@ static const struct {
 
 /*
  * Work-group sizes.  On a CPU a work-group is a loop of one core: where work-items share counters in local memory one
- * of them is fastest, since it needs no atomics.  Elsewhere 256 fits every GPU.
+ * of them is fastest, since it needs no atomics, and one that walks a long part alone (shape stream) reads fastest.
+ * Elsewhere 256 fits every GPU, and tiles read side by side.
  */
-struct profk__spec profk__spec_default(cl_device_type device_type, uint32_t width_nbytes, uint32_t index_nbytes)
+struct profk__spec profk__spec_default(cl_device_type device_type, uint32_t filter_shape, uint32_t width_nbytes,
+                                       uint32_t index_nbytes)
 {
-    uint32_t sharing = (device_type & CL_DEVICE_TYPE_CPU) != 0 ? 1 : 256;
-    uint32_t vector_width = 16 / width_nbytes; /* 16 bytes: the widest load of a GPU's lane */
+    int is_cpu = (device_type & CL_DEVICE_TYPE_CPU) != 0;
+    uint32_t sharing = is_cpu ? 1 : 256;
+    uint32_t shape = filter_shape != 0 ? filter_shape : is_cpu ? PROFK_SHAPE_STREAM : PROFK_SHAPE_TILE;
+    /* tile: 16 bytes, the widest load of a GPU's lane; a CPU's widest register has 64 */
+    uint32_t vector_width = (is_cpu && shape == PROFK_SHAPE_STREAM ? 64 : 16) / width_nbytes;
     struct profk__spec spec = {
         .width_nbytes = width_nbytes,
         .index_nbytes = index_nbytes,
-        .vector_width = vector_width,
+        .sample_slots = is_cpu ? 16 : 1, /* a CPU overlaps the loads of one work-item, a GPU those of many */
+        .filter_shape = shape,
+        .vector_width = vector_width < 16 ? vector_width : 16,
         .filter_items = vector_width > 8 ? 2 : 4,
-        .wg = {[PROFK__FILE_SAMPLE] = 256, [PROFK__FILE_THRESHOLD] = sharing, [PROFK__FILE_FILTER] = 256,
-               [PROFK__FILE_REFINE] = sharing, [PROFK__FILE_SORT] = sharing, [PROFK__FILE_FULL] = sharing},
     };
+
+    for (int file = 0; file < PROFK__FILE_COUNT; file++)
+        spec.wg[file] = sharing;
+    spec.wg[PROFK__FILE_SAMPLE] = spec.wg[PROFK__FILE_FILTER] = 256;
     return spec;
 }
 
-uint32_t profk__sort_local_pairs(const struct profk__spec *spec)
+/* Local memory of rows.cl beside the pairs: a histogram and a few words. */
+enum { ROWS_LOCAL_NBYTES = 2048 };
+
+uint32_t profk__local_pairs(const struct profk__spec *spec, enum profk__file file)
 {
+    uint32_t room = PROFK__LOCAL_NBYTES - (file == PROFK__FILE_ROWS ? ROWS_LOCAL_NBYTES : 0);
     uint32_t pairs = 1;
 
-    while (2 * pairs * (spec->width_nbytes + spec->index_nbytes) <= PROFK__LOCAL_NBYTES && pairs < 2048)
+    while (2 * pairs * (spec->width_nbytes + spec->index_nbytes) <= room && pairs < 2048)
         pairs *= 2;
     return pairs;
 }
@@ -55,6 +69,9 @@ void profk__spec_settle(struct profk__spec *spec, const profk_device *device)
         spec->sort_digit_bits++;
 }
 
+/* Vectors that the stream shape reads before one test; measured in the commit that added it. */
+enum { STREAM_BLOCK_VECTORS = 16 };
+
 static void define(struct profk__build *build, const char *name, uint32_t value)
 {
     build->defines[build->define_count++] = (struct profk__define){name, value};
@@ -66,13 +83,18 @@ struct profk__build profk__spec_build(const struct profk__spec *spec, enum profk
 
     define(&build, "PK_WIDTH_BITS", 8 * spec->width_nbytes);
     define(&build, "PK_INDEX_BITS", 8 * spec->index_nbytes);
-    if (file == PROFK__FILE_FILTER) {
+    if (file == PROFK__FILE_SAMPLE)
+        define(&build, "PK_SLOTS", spec->sample_slots);
+    if (file == PROFK__FILE_FILTER || file == PROFK__FILE_STREAM)
         define(&build, "PK_VEC", spec->vector_width);
+    if (file == PROFK__FILE_FILTER)
         define(&build, "PK_ITEMS", spec->filter_items);
-    } else if (file == PROFK__FILE_SORT) {
+    if (file == PROFK__FILE_STREAM)
+        define(&build, "PK_BLOCK", STREAM_BLOCK_VECTORS);
+    if (file == PROFK__FILE_SORT)
         define(&build, "PK_DIGIT_BITS", spec->sort_digit_bits);
-        define(&build, "PK_LOCAL_PAIRS", profk__sort_local_pairs(spec));
-    }
+    if (file == PROFK__FILE_SORT || file == PROFK__FILE_ROWS)
+        define(&build, "PK_LOCAL_PAIRS", profk__local_pairs(spec, file));
     return build;
 }
 

@@ -63,12 +63,19 @@ static struct words make_words(const struct profk__type *type, uint32_t order, u
     return w;
 }
 
+static uint32_t kind_of(const struct profk__type *type, uint32_t order)
+{
+    if (type->kind == PROFK__FLOAT)
+        return PROFK__LARGEST_FLOAT + order;
+    return type->kind == PROFK__SIGNED && order == PROFK_MAGNITUDE ? PROFK__MAGNITUDE_INTEGER : PROFK__PLAIN_INTEGER;
+}
+
 struct profk__key_rule profk__key_rule_make(const struct profk__type *type, uint32_t order, uint32_t nan)
 {
     const struct words w = make_words(type, order, nan);
     const uint64_t words[] = {w.magnitude,     w.infinity,      w.nan,          w.sign,
                               w.flip_positive, w.flip_negative, w.add_positive, w.add_negative};
-    struct profk__key_rule rule = {{0}, 0};
+    struct profk__key_rule rule = {.kind = kind_of(type, order)};
 
     for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
         for (uint32_t b = 0; b < type->nbytes; b++) /* little-endian, as all devices that profk uses */

@@ -21,10 +21,20 @@ struct profk__type {
 /* NULL for a number that is no type. */
 const struct profk__type *profk__type_get(uint32_t type);
 
+/* How keys and bits compare, for the raw test of the stream shape; PK_PLAIN_INTEGER .. of cl/stream.cl. */
+enum profk__key_kind {
+    PROFK__PLAIN_INTEGER,
+    PROFK__MAGNITUDE_INTEGER,
+    PROFK__LARGEST_FLOAT,
+    PROFK__SMALLEST_FLOAT,
+    PROFK__MAGNITUDE_FLOAT
+};
+
 /* A pk_rule in device layout: eight unsigned integers of the element's width. */
 struct profk__key_rule {
     unsigned char bytes[64];
     size_t nbytes;
+    uint32_t kind; /* enum profk__key_kind */
 };
 
 /* order and nan are PROFK_LARGEST.. and PROFK_NAN_LARGEST... */

@@ -31,6 +31,15 @@ static profk_status advance(struct profk__chain *chain, cl_event event, const ch
     return profk__cl_check(clWaitForEvents(1, &chain->last), what);
 }
 
+static profk_status fail(cl_int code, const char *call, const char *kernel)
+{
+    char words[96];
+    struct profk__text text = profk__text_in(words, sizeof words);
+
+    profk__text_add(&text, "%s of %s", call, kernel);
+    return profk__cl_check(code, words);
+}
+
 profk_status profk__launch(struct profk__chain *chain, const struct profk__kernel *kernel,
                            const struct profk__arg *args, size_t arg_count, uint64_t groups)
 {
@@ -40,20 +49,15 @@ profk_status profk__launch(struct profk__chain *chain, const struct profk__kerne
     for (cl_uint i = 0; i < arg_count; i++) {
         cl_int code = clSetKernelArg(kernel->handle, i, args[i].nbytes, args[i].value);
         if (code != CL_SUCCESS)
-            return profk__fail(PROFK_ERR_OPENCL, "clSetKernelArg failed with %s (%d) for argument %u of %s; report this",
-                               profk__cl_code_name(code), (int)code, (unsigned)i, kernel->name);
+            return fail(code, "clSetKernelArg", kernel->name);
     }
     if (groups > SIZE_MAX / kernel->wg)
         return profk__fail(PROFK_ERR_UNSUPPORTED, "%s would need more work-items than the host can count", kernel->name);
     global = (size_t)groups * local;
     cl_int code = clEnqueueNDRangeKernel(chain->queue, kernel->handle, 1, NULL, &global, &local, wait_count(chain),
                                          wait_list(chain), &event);
-    if (code != CL_SUCCESS) {
-        char call[96];
-        struct profk__text text = profk__text_in(call, sizeof call);
-        profk__text_add(&text, "clEnqueueNDRangeKernel of %s", kernel->name);
-        return profk__cl_check(code, call);
-    }
+    if (code != CL_SUCCESS)
+        return fail(code, "clEnqueueNDRangeKernel", kernel->name);
     return advance(chain, event, kernel->name, groups, kernel->wg);
 }
 
@@ -95,9 +99,9 @@ done:
     return st;
 }
 
-void profk__chain_fini(struct profk__chain *chain)
+void profk__chain_fini(struct profk__chain *chain, int failed)
 {
-    if (chain->last != NULL)
+    if (failed && chain->last != NULL)
         clWaitForEvents(1, &chain->last); /* its failure changes nothing: the call has failed already */
     profk__release_event(chain->last);
     chain->last = NULL;

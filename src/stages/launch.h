@@ -12,7 +12,7 @@
 struct profk__chain {
     cl_command_queue queue;
     cl_event last;             /* of the last command, NULL before the first */
-    cl_uint wait_count;        /* the caller's events */
+    cl_uint wait_count;        /* what the first command waits for */
     const cl_event *wait_list;
     const profk_options *options; /* log and flags */
 };
@@ -30,6 +30,7 @@ struct profk__arg {
 };
 
 #define PROFK__ARG(variable) {sizeof(variable), &(variable)}
+#define PROFK__RULE(rule) {(rule).nbytes, (rule).bytes} /* of key_rule.h */
 #define PROFK__COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
 /* Sets all arguments and enqueues `groups` work-groups. */
@@ -46,7 +47,7 @@ profk_status profk__chain_copy(struct profk__chain *chain, cl_mem from, size_t f
 /* Blocks until everything in the chain is done and nbytes are in `to`. */
 profk_status profk__chain_read(struct profk__chain *chain, cl_mem from, size_t from_nbytes, size_t nbytes, void *to);
 
-/* Waits for what was enqueued and forgets it; after a failure nothing of the call may still run. */
-void profk__chain_fini(struct profk__chain *chain);
+/* Forgets the last event; waits for it first if the call failed, so that nothing of it still runs. */
+void profk__chain_fini(struct profk__chain *chain, int failed);
 
 #endif

@@ -16,7 +16,7 @@ static enum method choose(const struct profk__spec *spec, uint32_t k, uint32_t s
 {
     if (sort == PROFK_SORT_NONE || k == 1 || (sort == PROFK_SORT_INDEX && by_index))
         return EMIT;
-    return k <= profk__sort_local_pairs(spec) ? BITONIC : RADIX;
+    return k <= profk__local_pairs(spec, PROFK__FILE_SORT) ? BITONIC : RADIX;
 }
 
 /* Work-groups of a radix pass: a few thousand winners each, so that the table of counts stays small. */
@@ -70,39 +70,38 @@ uint64_t profk__stage_sort_counts_nbytes(const struct profk__spec *spec, uint32_
     return (uint64_t)segments_of(k) * 256 * sizeof(cl_uint); /* a digit has at most 8 bits */
 }
 
-/* pk_output of sort.cl */
-struct output_words {
-    uint64_t values_start, indices_start;
-    uint32_t wants, by_index;
-};
-
 enum { WANT_VALUES = 1, WANT_U32 = 2, WANT_U64 = 4 };
 
-/* bitonic and emit: both end in the caller's buffers.  The row's state stands in for a buffer that is not wanted. */
+struct profk__output_words profk__output_words(const struct profk__output *output)
+{
+    struct profk__output_words words = {output->values_start, output->indices_start, 0,
+                                        output->sort == PROFK_SORT_INDEX};
+
+    words.wants |= output->values != NULL ? WANT_VALUES : 0;
+    words.wants |= output->indices == NULL ? 0 : output->index == PROFK_INDEX_U32 ? WANT_U32 : WANT_U64;
+    return words;
+}
+
+/* bitonic and emit: both end in the caller's buffers.  The results stand in for a buffer that is not wanted. */
 static profk_status write_out(struct profk__chain *chain, const struct profk__task *task, enum method method,
                               struct profk__pairs winners, const struct profk__output *output)
 {
     const struct profk__kernel *kernel =
         &task->kernels[method == BITONIC ? PROFK__KERNEL_bitonic : PROFK__KERNEL_emit];
-    struct output_words words = {output->values_start, output->indices_start, 0, output->sort == PROFK_SORT_INDEX};
-    cl_mem values = output->values != NULL ? output->values : task->row;
-    cl_mem indices = output->indices != NULL ? output->indices : task->row;
-    struct profk__arg args[9];
-    size_t count = 0;
+    struct profk__output_words words = profk__output_words(output);
+    cl_mem values = output->values != NULL ? output->values : task->results;
+    cl_mem indices = output->indices != NULL ? output->indices : task->results;
+    struct profk__rows rows;
+    cl_mem list;
+    uint64_t groups =
+        profk__serve(task, method == BITONIC ? 1 : (task->k + kernel->wg - 1) / kernel->wg, &rows, &list);
+    const struct profk__arg args[] = {
+        PROFK__ARG(winners.bits), PROFK__ARG(winners.index), PROFK__ARG(task->k),      PROFK__RULE(task->rule),
+        PROFK__ARG(words),        PROFK__ARG(output->pad),   PROFK__ARG(rows),         PROFK__ARG(list),
+        PROFK__ARG(task->states), PROFK__ARG(values),        PROFK__ARG(indices),      PROFK__ARG(indices),
+    };
 
-    words.wants |= output->values != NULL ? WANT_VALUES : 0;
-    words.wants |= output->indices == NULL ? 0 : output->index == PROFK_INDEX_U32 ? WANT_U32 : WANT_U64;
-    args[count++] = (struct profk__arg)PROFK__ARG(winners.bits);
-    args[count++] = (struct profk__arg)PROFK__ARG(winners.index);
-    args[count++] = (struct profk__arg)PROFK__ARG(task->k);
-    if (method == BITONIC)
-        args[count++] = (struct profk__arg){task->rule.nbytes, task->rule.bytes};
-    args[count++] = (struct profk__arg)PROFK__ARG(task->row);
-    args[count++] = (struct profk__arg)PROFK__ARG(words);
-    args[count++] = (struct profk__arg)PROFK__ARG(values);
-    args[count++] = (struct profk__arg)PROFK__ARG(indices);
-    args[count++] = (struct profk__arg)PROFK__ARG(indices);
-    return profk__launch(chain, kernel, args, count, method == BITONIC ? 1 : (task->k + kernel->wg - 1) / kernel->wg);
+    return profk__launch(chain, kernel, args, PROFK__COUNT(args), groups);
 }
 
 /* One stable pass over the digit `shift` bits up of the key or the index. */
@@ -113,21 +112,29 @@ static profk_status radix_pass(struct profk__chain *chain, const struct profk__t
     uint32_t segments = segments_of(task->k);
     uint32_t segment = (task->k + segments - 1) / segments;
     uint32_t words = segments << task->spec->sort_digit_bits;
+    struct profk__rows rows, whole_rows;
+    cl_mem list;
+    uint64_t groups = profk__serve(task, segments, &rows, &list);
+    uint64_t row_groups = profk__serve(task, 1, &whole_rows, &list);
     const struct profk__arg count_args[] = {
-        PROFK__ARG(from.bits), PROFK__ARG(from.index), PROFK__ARG(task->k), PROFK__ARG(segment), PROFK__ARG(by_key),
-        PROFK__ARG(shift), {task->rule.nbytes, task->rule.bytes}, PROFK__ARG(task->row), PROFK__ARG(counts),
+        PROFK__ARG(from.bits), PROFK__ARG(from.index),  PROFK__ARG(task->k), PROFK__ARG(segment),
+        PROFK__ARG(by_key),    PROFK__ARG(shift),       PROFK__RULE(task->rule), PROFK__ARG(rows),
+        PROFK__ARG(list),      PROFK__ARG(task->states), PROFK__ARG(counts),
     };
-    const struct profk__arg scan_args[] = {PROFK__ARG(words), PROFK__ARG(task->row), PROFK__ARG(counts)};
+    const struct profk__arg scan_args[] = {
+        PROFK__ARG(words), PROFK__ARG(whole_rows), PROFK__ARG(list), PROFK__ARG(counts),
+    };
     const struct profk__arg scatter_args[] = {
-        PROFK__ARG(from.bits), PROFK__ARG(from.index), PROFK__ARG(task->k), PROFK__ARG(segment), PROFK__ARG(by_key),
-        PROFK__ARG(shift), {task->rule.nbytes, task->rule.bytes}, PROFK__ARG(task->row), PROFK__ARG(counts),
-        PROFK__ARG(to.bits), PROFK__ARG(to.index),
+        PROFK__ARG(from.bits), PROFK__ARG(from.index),  PROFK__ARG(task->k), PROFK__ARG(segment),
+        PROFK__ARG(by_key),    PROFK__ARG(shift),       PROFK__RULE(task->rule), PROFK__ARG(rows),
+        PROFK__ARG(list),      PROFK__ARG(task->states), PROFK__ARG(counts), PROFK__ARG(to.bits),
+        PROFK__ARG(to.index),
     };
 
-    TRY(profk__launch(chain, &task->kernels[PROFK__KERNEL_radix_count], count_args, PROFK__COUNT(count_args), segments));
-    TRY(profk__launch(chain, &task->kernels[PROFK__KERNEL_radix_scan], scan_args, PROFK__COUNT(scan_args), 1));
+    TRY(profk__launch(chain, &task->kernels[PROFK__KERNEL_radix_count], count_args, PROFK__COUNT(count_args), groups));
+    TRY(profk__launch(chain, &task->kernels[PROFK__KERNEL_radix_scan], scan_args, PROFK__COUNT(scan_args), row_groups));
     TRY(profk__launch(chain, &task->kernels[PROFK__KERNEL_radix_scatter], scatter_args, PROFK__COUNT(scatter_args),
-                      segments));
+                      groups));
 done:
     return st;
 }

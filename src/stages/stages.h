@@ -2,8 +2,11 @@
  * stages.h: the device stages.  One file each; a stage sets arguments and enqueues, keeps nothing, and knows nothing
  * of retries.
  *
- *   sample -> threshold -> filter -> refine -> sort        the sampled method
- *   full -> sort                                           radix selection over the input
+ *   sample -> threshold -> filter -> refine (-> collect) -> sort    the sampled method
+ *   rows (-> sort)                                                  a work-group selects a row
+ *   full -> sort                                                    radix selection over the input
+ *
+ * Every stage serves the rows of a slab, all of them or those of a list on the device.
  */
 #ifndef PROFK_STAGES_STAGES_H
 #define PROFK_STAGES_STAGES_H
@@ -15,18 +18,19 @@
 enum {
     PROFK__WG_MAX = 1024,        /* a stage clips its work-group size to this */
     PROFK__SORT_TABLE_WORDS = 4096, /* local memory of the radix sort: one word a digit and work-item */
-    PROFK__LOCAL_NBYTES = 16384, /* local memory that a work-group may take */
-    PROFK__SEGMENTS_MAX = 65536  /* work-groups of the radix sort and, where a segment stays below 2^31, of full */
+    PROFK__LOCAL_NBYTES = 16384  /* local memory that a work-group may take */
 };
 #define PROFK__LAUNCH_ELEMENTS_MAX (UINT64_C(1) << 31) /* elements of one filter launch */
 
-/* One program a file of cl/. */
+/* One program a file of cl/; threshold and refine share one where their work-groups have the same size. */
 enum profk__file {
     PROFK__FILE_SAMPLE,
     PROFK__FILE_THRESHOLD,
     PROFK__FILE_FILTER,
+    PROFK__FILE_STREAM,
     PROFK__FILE_REFINE,
     PROFK__FILE_SORT,
+    PROFK__FILE_ROWS,
     PROFK__FILE_FULL,
     PROFK__FILE_COUNT
 };
@@ -35,13 +39,18 @@ enum profk__file {
     X(sample, SAMPLE)                                                                                                  \
     X(threshold, THRESHOLD)                                                                                            \
     X(filter, FILTER)                                                                                                  \
-    X(fold, FILTER)                                                                                                    \
+    X(fold, REFINE)                                                                                                    \
+    X(stream, STREAM)                                                                                                  \
     X(refine, REFINE)                                                                                                  \
+    X(collect, REFINE)                                                                                                 \
     X(bitonic, SORT)                                                                                                   \
     X(radix_count, SORT)                                                                                               \
     X(radix_scan, SORT)                                                                                                \
     X(radix_scatter, SORT)                                                                                             \
     X(emit, SORT)                                                                                                      \
+    X(rows_short, ROWS)                                                                                                \
+    X(rows, ROWS)                                                                                                      \
+    X(rows_select, ROWS)                                                                                               \
     X(full_histogram, FULL)                                                                                            \
     X(full_choose, FULL)                                                                                               \
     X(full_count, FULL)                                                                                                \
@@ -57,16 +66,19 @@ enum profk__kernel_id {
 
 /* What specialises the programs of a plan. */
 struct profk__spec {
-    uint32_t width_nbytes;  /* of an element */
-    uint32_t index_nbytes;  /* of an index inside the device: 4 where n < 2^32, else 8 */
-    uint32_t vector_width;  /* elements that the filter loads at once */
-    uint32_t filter_items;  /* vectors of a work-item of the filter */
+    uint32_t width_nbytes; /* of an element */
+    uint32_t index_nbytes; /* of an index inside the device: 4 where positions fit, else 8 */
+    uint32_t sample_slots; /* of a work-item of the sample */
+    uint32_t filter_shape; /* PROFK_SHAPE_* */
+    uint32_t vector_width; /* elements that the filter loads at once */
+    uint32_t filter_items; /* tile: vectors of a work-item */
     uint32_t sort_digit_bits; /* of a digit of the radix sort */
     uint32_t wg[PROFK__FILE_COUNT];
 };
 
-/* Built-in choices for a type of device (CL_DEVICE_TYPE_*). */
-struct profk__spec profk__spec_default(cl_device_type device_type, uint32_t width_nbytes, uint32_t index_nbytes);
+/* Built-in choices for a type of device (CL_DEVICE_TYPE_*) and a shape, 0 for the one that suits the device. */
+struct profk__spec profk__spec_default(cl_device_type device_type, uint32_t filter_shape, uint32_t width_nbytes,
+                                       uint32_t index_nbytes);
 
 /* Clips the work-group sizes to the device and to PROFK__WG_MAX, and settles what depends on them. */
 void profk__spec_settle(struct profk__spec *spec, const profk_device *device);
@@ -74,20 +86,25 @@ void profk__spec_settle(struct profk__spec *spec, const profk_device *device);
 /* What to build for a file. */
 struct profk__build profk__spec_build(const struct profk__spec *spec, enum profk__file file);
 
-/* Winners that the bitonic sort holds in local memory. */
-uint32_t profk__sort_local_pairs(const struct profk__spec *spec);
+/* Pairs that a work-group of sort.cl or rows.cl holds in local memory. */
+uint32_t profk__local_pairs(const struct profk__spec *spec, enum profk__file file);
 
 /* Creates the kernels of a file in kernels[PROFK__KERNEL_COUNT]; lowers spec->wg[file] to what was built. */
 profk_status profk__kernels_create(profk_context *ctx, struct profk__spec *spec, enum profk__file file,
                                    struct profk__kernel *kernels);
 void profk__kernels_destroy(struct profk__kernel *kernels);
 
-/* The state of a row in the workspace; cl/row.clh has the same struct. */
+/* What the stages tell one another of a row; pk_row of cl/row.clh. */
 struct profk__row_state {
-    profk_row row;
     uint64_t tau_key, tau_index;
-    uint32_t cursor, base;
-    uint64_t prefix, remaining;
+    uint32_t cursor, base, winners, reserved;
+    uint64_t prefix, remaining, above_done, equal_done;
+};
+
+/* What became of the attempts since the workspace was first used; pk_summary of cl/select.cl. */
+struct profk__summary {
+    uint32_t missed, last_attempts;
+    uint64_t attempts, recall_misses, overflows, redraws, fallbacks;
 };
 
 /* Pairs (element, index) in the workspace. */
@@ -95,33 +112,45 @@ struct profk__pairs {
     cl_mem bits, index;
 };
 
-/* A piece of a row: elements [first, first + count) stand in buffer from `start` on. */
+/* A piece of the rows: elements [first, first + count) of the first row stand in buffer from `start` on. */
 struct profk__piece {
     cl_mem buffer;
     uint64_t start, first, count;
 };
 
-/* What the stages of one row work on. */
+/* The rows that a stage serves and what it works on. */
 struct profk__task {
     const struct profk__kernel *kernels;
     const struct profk__spec *spec;
     struct profk__key_rule rule;
-    uint64_t n;
+    uint64_t n, stride;     /* of a row; from a row to the next */
     uint32_t k;
-    cl_mem row; /* profk__row_state */
+    uint64_t first_row;     /* number of the slab's first row in the call */
+    uint32_t rows;          /* of the slab */
+    cl_mem list;            /* NULL: all rows of the slab, else the rows listed there */
+    uint32_t listed;        /* rows that may stand in the list */
+    uint32_t list_groups;   /* work-groups of a launch that serves a list, at most */
+    cl_mem results, states; /* profk_row and profk__row_state of each row of the slab */
 };
 
-/* Draws `slots` distinct positions of [0, n) by key; one launch a piece. */
+/* Puts "rows" and "list" into the arguments: fills the two and returns the work-groups for `parts` tasks a row. */
+struct profk__rows {
+    uint32_t all, parts;
+    uint64_t first;
+};
+uint64_t profk__serve(const struct profk__task *task, uint64_t parts, struct profk__rows *rows_ret, cl_mem *list_ret);
+
+/* Draws `slots` distinct positions of each row by key; one launch a piece. */
 profk_status profk__stage_sample(struct profk__chain *chain, const struct profk__task *task,
-                                 const struct profk__piece *piece, uint64_t slots, uint64_t key,
+                                 const struct profk__piece *piece, uint32_t slots, uint64_t key,
                                  struct profk__pairs sample);
 
-/* The t-th pair of the sample becomes the threshold; R starts at count_start and the cursor at cursor_start. */
+/* The t-th pair of a row's sample becomes its threshold; R starts at count_start and the cursor at cursor_start. */
 profk_status profk__stage_threshold(struct profk__chain *chain, const struct profk__task *task,
                                     struct profk__pairs sample, uint32_t slots, uint32_t t, uint64_t count_start,
                                     uint32_t cursor_start);
 
-/* Stores what reaches the threshold, at most capacity pairs; is_last: no filter launch of this row follows. */
+/* Stores what reaches the threshold, at most capacity pairs a row; is_last: no filter launch of these rows follows. */
 profk_status profk__stage_filter(struct profk__chain *chain, const struct profk__task *task,
                                  const struct profk__piece *piece, int is_last, uint32_t capacity,
                                  struct profk__pairs candidates);
@@ -129,17 +158,29 @@ profk_status profk__stage_filter(struct profk__chain *chain, const struct profk_
 /* Launches that the filter takes for `count` elements that are a row's last piece. */
 uint64_t profk__stage_filter_launches(uint64_t count);
 
-/* Certifies the row if k <= R <= capacity and selects its winners. */
+/* Certifies a row if k <= R <= capacity and selects its winners; approximate: the best of what there is, too. */
 profk_status profk__stage_refine(struct profk__chain *chain, const struct profk__task *task,
                                  struct profk__pairs candidates, uint32_t capacity, uint32_t attempt,
-                                 struct profk__pairs winners);
+                                 uint32_t approximate, struct profk__pairs winners);
+
+/* Lists the rows served that missed in `missed` and adds the attempt up in `summary` (profk__summary). */
+profk_status profk__stage_collect(struct profk__chain *chain, const struct profk__task *task, uint32_t attempt,
+                                  uint32_t falls_back, cl_mem missed, cl_mem summary);
 
 /* The caller's buffers; values or indices may be NULL. */
 struct profk__output {
     cl_mem values, indices;
     uint64_t values_start, indices_start;
     uint32_t sort, index; /* PROFK_SORT_*, PROFK_INDEX_* */
+    uint32_t pad;         /* 1: places beyond a row's winners get index all ones and value 0 */
 };
+
+/* pk_output of cl/order.clh */
+struct profk__output_words {
+    uint64_t values_start, indices_start;
+    uint32_t wants, by_index;
+};
+struct profk__output_words profk__output_words(const struct profk__output *output);
 
 /* Scratch of the radix sort: a second set of pairs and the digit counts. */
 struct profk__sort_scratch {
@@ -147,22 +188,41 @@ struct profk__sort_scratch {
     cl_mem counts;
 };
 
-/* Writes the winners of a certified row; by_index: they already stand in index order. */
+/* Writes the winners; by_index: they already stand in index order. */
 profk_status profk__stage_sort(struct profk__chain *chain, const struct profk__task *task,
                                struct profk__pairs winners, int by_index, struct profk__sort_scratch scratch,
                                const struct profk__output *output);
 
-/* Launches that the sort takes, and the bytes of its digit counts (0 where it needs no scratch). */
-uint64_t profk__stage_sort_launches(const struct profk__spec *spec, uint64_t n, uint32_t k, uint32_t sort, int by_index);
+/* Launches that the sort takes, and the bytes of a row's digit counts (0 where it needs no scratch). */
+uint64_t profk__stage_sort_launches(const struct profk__spec *spec, uint64_t n, uint32_t k, uint32_t sort,
+                                    int by_index);
 uint64_t profk__stage_sort_counts_nbytes(const struct profk__spec *spec, uint32_t k, uint32_t sort);
 
-/* Selects from the input itself and certifies the row, winners in index order.  One piece. */
-profk_status profk__stage_full(struct profk__chain *chain, const struct profk__task *task,
-                               const struct profk__piece *piece, uint32_t segments, uint32_t attempts,
-                               cl_mem histogram, cl_mem counts, struct profk__pairs winners);
+/* Can rows.cl sort the winners itself and write them out?  Else they go to `winners` and the sort stage follows. */
+int profk__stage_rows_finishes(const struct profk__spec *spec, uint32_t k);
 
-/* Work-groups that share the input, and launches of the whole stage. */
-uint32_t profk__stage_full_segments(const profk_device *device, uint64_t n);
+/* A work-group selects each row and certifies it.  n < 2^31. */
+profk_status profk__stage_rows(struct profk__chain *chain, const struct profk__task *task,
+                               const struct profk__piece *piece, const struct profk__output *output,
+                               struct profk__pairs winners);
+
+/* The pieces that tile the rows, asked for in order: `first` is where the pieces before end, and is moved on. */
+struct profk__pieces {
+    const void *from;
+    uint64_t count;
+    struct profk__piece (*next)(const void *from, uint64_t number, uint64_t *first);
+};
+
+/*
+ * Selects from the input itself and certifies the rows, winners in index order.  histogram and counts hold what
+ * `segments` segments a row take.
+ */
+profk_status profk__stage_full(struct profk__chain *chain, const struct profk__task *task,
+                               struct profk__pieces pieces, uint32_t segments, uint32_t attempts, cl_mem histogram,
+                               cl_mem counts, struct profk__pairs winners);
+
+/* Segments of a row, launches of the whole stage for one piece, scratch of one row. */
+uint32_t profk__stage_full_segments(const profk_device *device, uint64_t n, uint64_t rows);
 uint64_t profk__stage_full_launches(const struct profk__spec *spec);
 uint64_t profk__stage_full_histogram_nbytes(uint32_t segments);
 uint64_t profk__stage_full_counts_nbytes(uint32_t segments);

@@ -30,20 +30,30 @@ static void add(const struct profk__spec *spec, enum profk__file file)
     count++;
 }
 
+/* Every file; the filter in the shape that suits the device. */
+static void add_files(cl_device_type device_type, uint32_t width_nbytes, uint32_t index_nbytes)
+{
+    const profk_device any_device = {.max_wg = PROFK__WG_MAX};
+    struct profk__spec spec = profk__spec_default(device_type, 0, width_nbytes, index_nbytes);
+
+    profk__spec_settle(&spec, &any_device);
+    for (int file = 0; file < PROFK__FILE_COUNT; file++) {
+        int is_other_shape = spec.filter_shape == PROFK_SHAPE_TILE ? file == PROFK__FILE_STREAM
+                                                                   : file == PROFK__FILE_FILTER;
+        if (!is_other_shape)
+            add(&spec, (enum profk__file)file);
+    }
+}
+
 int main(int argc, char **argv)
 {
     static const cl_device_type device_types[] = {CL_DEVICE_TYPE_GPU, CL_DEVICE_TYPE_CPU};
     static const uint32_t widths_nbytes[] = {1, 2, 4, 8}, indices_nbytes[] = {4, 8};
-    const profk_device any_device = {.max_wg = PROFK__WG_MAX};
 
     for (size_t d = 0; d < PROFK__COUNT(device_types); d++)
         for (size_t w = 0; w < PROFK__COUNT(widths_nbytes); w++)
             for (size_t i = 0; i < PROFK__COUNT(indices_nbytes); i++)
-                for (int file = 0; file < PROFK__FILE_COUNT; file++) {
-                    struct profk__spec spec = profk__spec_default(device_types[d], widths_nbytes[w], indices_nbytes[i]);
-                    profk__spec_settle(&spec, &any_device);
-                    add(&spec, (enum profk__file)file);
-                }
+                add_files(device_types[d], widths_nbytes[w], indices_nbytes[i]);
 
     if (argc > 1 && strcmp(argv[1], "--check") == 0) {
         printf("%d programs, at most %d allowed\n", count, PROGRAMS_ALLOWED);
