@@ -150,9 +150,9 @@ done:
     return st;
 }
 
-static void finish(struct host_call *call)
+static void finish(struct host_call *call, int failed)
 {
-    if (call->queue != NULL)
+    if (failed && call->queue != NULL)
         clFinish(call->queue); /* the caller's memory is free again when the call returns, whatever happened */
     profk__plan_destroy(call->plan);
     for (uint64_t i = 0; i < call->chunk_count; i++)
@@ -212,7 +212,7 @@ profk_status profk_topk_host(profk_context *ctx, const profk_problem *p, const v
     }
     TRY(select_host(&call, input, to, stats));
 done:
-    finish(&call);
+    finish(&call, st != PROFK_OK);
     profk_context_destroy(own);
     return st;
 }

@@ -358,12 +358,10 @@ static profk_status status_of(const char *entry, int code)
 {
     if (code == CL_OUT_OF_HOST_MEMORY)
         return PROFK_ERR_HOST_MEMORY;
-    if (strcmp(entry, "clBuildProgram") == 0)
-        return PROFK_ERR_BUILD;
     switch (code) {
     case CL_MEM_OBJECT_ALLOCATION_FAILURE: return PROFK_ERR_DEVICE_MEMORY;
     case CL_DEVICE_NOT_AVAILABLE: return PROFK_ERR_DEVICE_LOST;
-    default: return PROFK_ERR_OPENCL;
+    default: return strcmp(entry, "clBuildProgram") == 0 ? PROFK_ERR_BUILD : PROFK_ERR_OPENCL;
     }
 }
 
