@@ -42,9 +42,10 @@ PK_KERNEL void profk_filter(__global const pk_bits *input,
         __global pk_index *to_index = candidate_index + (ulong)row * capacity;
         pk_bits tau_key = (pk_bits)states[row].tau_key;
         pk_index tau_index = (pk_index)states[row].tau_index;
-        /* up to tau_index a tie counts, behind it only the successor of tau_key does */
-        pk_prefilter up_to = pk_prefilter_of(tau_key, rule, kind);
-        pk_prefilter behind = pk_prefilter_of((pk_bits)(tau_key == PK_ALL ? tau_key : tau_key + 1u), rule, kind);
+        /* a tile wholly behind tau_index is held against the successor of tau_key: ties do not count there */
+        ulong tile_first = (ulong)PK_TASK_PART(task, rows) * (PK_WG * PK_ITEMS * PK_VEC);
+        uint is_behind = tile_first >= PK_VEC && first + (tile_first - PK_VEC) >= tau_index && tau_key != PK_ALL;
+        pk_prefilter filter = pk_prefilter_of((pk_bits)(tau_key + is_behind), rule, kind);
         uint skip = (uint)((size_t)elements % sizeof(pk_vector)) / (PK_WIDTH_BITS / 8u);
         uint vectors = (uint)(((ulong)skip + count + PK_VEC - 1u) / PK_VEC);
         uint hits = 0; /* bit j: vector j of this work-item may hold something */
@@ -56,8 +57,7 @@ PK_KERNEL void profk_filter(__global const pk_bits *input,
             bool may_reach = v < vectors;
             if (whole) {
                 __global const void *vector = elements + (at - skip);
-                may_reach = pk_may_reach((__global const pk_vector *)vector, 1,
-                                         (pk_index)(first + (at - skip)) <= tau_index ? up_to : behind);
+                may_reach = pk_may_reach((__global const pk_vector *)vector, 1, filter);
             }
             hits |= may_reach ? 1u << j : 0;
         }

@@ -85,13 +85,15 @@ PK_KERNEL void profk_full_choose(__global const ulong *histogram, uint segments,
             totals[digit] = total;
         }
         PK_BARRIER();
+        /* every work-item walks the totals, one writes: see search.clh */
+        __global pk_row *state = &states[row];
+        bool is_first = pk_mask_above(shift) == 0;
+        ulong remaining = is_first ? k : state->remaining;
+        uint digit = PK_DIGITS - 1u;
+        for (; remaining > totals[digit]; digit--)
+            remaining -= totals[digit];
+        barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE); /* all have read the state before it is written */
         if (item == 0) {
-            __global pk_row *state = &states[row];
-            bool is_first = pk_mask_above(shift) == 0;
-            ulong remaining = is_first ? k : state->remaining;
-            uint digit = PK_DIGITS - 1u;
-            for (; remaining > totals[digit]; digit--)
-                remaining -= totals[digit];
             state->prefix = (is_first ? 0 : state->prefix) | (ulong)digit << shift;
             state->remaining = remaining;
             state->above_done = state->equal_done = 0;

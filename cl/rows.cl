@@ -55,7 +55,7 @@ PK_KERNEL void profk_rows(__global const pk_bits *input, ulong start, ulong stri
     __local pk_bits bits[PK_LOCAL_PAIRS];
     __local pk_index index[PK_LOCAL_PAIRS];
     __local uint histogram[PK_DIGITS];
-    __local pk_search search[1];
+    __local pk_pair found[1];
     __local uint winners[1];
     uint item = (uint)get_local_id(0);
 
@@ -67,9 +67,9 @@ PK_KERNEL void profk_rows(__global const pk_bits *input, ulong start, ulong stri
 
         if (item == 0)
             winners[0] = 0;
-        pk_select(elements, 0, n, k, rule, histogram, search);
+        pk_select(elements, 0, n, k, rule, histogram, found);
         for (uint i = item; i < n; i += PK_WG) {
-            if (pk_reaches(pk_key(elements[i], rule), i, search->key, search->index)) {
+            if (pk_reaches(pk_key(elements[i], rule), i, found->key, found->index)) {
                 uint place = PK_LOCAL_ADD(&winners[0], 1u);
                 bits[place] = elements[i];
                 index[place] = i;
@@ -91,7 +91,7 @@ PK_KERNEL void profk_rows_select(__global const pk_bits *input, ulong start, ulo
                                  __global pk_index *winner_index)
 {
     __local uint histogram[PK_DIGITS];
-    __local pk_search search[1];
+    __local pk_pair found[1];
     __local uint winners[1];
     uint item = (uint)get_local_id(0);
 
@@ -102,9 +102,9 @@ PK_KERNEL void profk_rows_select(__global const pk_bits *input, ulong start, ulo
 
         if (item == 0)
             winners[0] = 0;
-        pk_select(elements, 0, n, k, rule, histogram, search);
+        pk_select(elements, 0, n, k, rule, histogram, found);
         for (uint i = item; i < n; i += PK_WG) {
-            if (pk_reaches(pk_key(elements[i], rule), i, search->key, search->index)) {
+            if (pk_reaches(pk_key(elements[i], rule), i, found->key, found->index)) {
                 ulong place = (ulong)row * k + PK_LOCAL_ADD(&winners[0], 1u);
                 winner_bits[place] = elements[i];
                 winner_index[place] = i;

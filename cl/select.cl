@@ -19,20 +19,20 @@ PK_KERNEL void profk_threshold(__global const pk_bits *sample_bits, __global con
                                __global const uint *list, __global pk_result *results, __global pk_row *states)
 {
     __local uint histogram[PK_DIGITS];
-    __local pk_search search[1];
+    __local pk_pair found[1];
 
     PK_FOR_EACH_TASK(task, rows, list)
     {
         uint row = PK_TASK_ROW(task, rows, list);
 
         pk_select(sample_bits + (ulong)row * slots, sample_index + (ulong)row * slots, slots, t, rule, histogram,
-                  search);
+                  found);
         if (get_local_id(0) == 0) {
             __global pk_row *state = &states[row];
             results[row].status = PK_PENDING;
             results[row].R = count_start;
-            state->tau_key = search->key;
-            state->tau_index = search->index;
+            state->tau_key = found->key;
+            state->tau_index = found->index;
             state->cursor = state->base = cursor_start;
         }
         PK_BARRIER();
@@ -59,7 +59,7 @@ PK_KERNEL void profk_refine(__global const pk_bits *candidate_bits, __global con
                             __global pk_bits *winner_bits, __global pk_index *winner_index)
 {
     __local uint histogram[PK_DIGITS];
-    __local pk_search search[1];
+    __local pk_pair found[1];
     __local uint winners[1];
     uint item = (uint)get_local_id(0);
 
@@ -82,9 +82,9 @@ PK_KERNEL void profk_refine(__global const pk_bits *candidate_bits, __global con
             states[row].winners = wanted;
             winners[0] = 0;
         }
-        pk_select(bits, index, candidates, wanted, rule, histogram, search);
+        pk_select(bits, index, candidates, wanted, rule, histogram, found);
         for (uint i = item; i < candidates; i += PK_WG) {
-            if (pk_reaches(pk_key(bits[i], rule), index[i], search->key, search->index)) {
+            if (pk_reaches(pk_key(bits[i], rule), index[i], found->key, found->index)) {
                 ulong place = (ulong)row * k + PK_LOCAL_ADD(&winners[0], 1u);
                 winner_bits[place] = bits[i];
                 winner_index[place] = index[i];
@@ -106,31 +106,31 @@ typedef struct {
 PK_KERNEL void profk_collect(uint attempt, uint falls_back, pk_rows rows, __global const uint *from, __global uint *to,
                              __global const pk_result *results, __global pk_summary *summary)
 {
-    __local uint found[3]; /* missed, recall misses, overflows */
+    __local uint counted[3]; /* missed, recall misses, overflows */
     uint item = (uint)get_local_id(0);
     uint count = pk_row_count(rows, from);
 
     for (uint i = item; i < 3u; i += PK_WG)
-        found[i] = 0;
+        counted[i] = 0;
     PK_BARRIER();
     for (uint i = item; i < count; i += PK_WG) {
         uint row = pk_row_at(rows, from, i);
         uint status = results[row].status;
         if (status == PK_CERTIFIED)
             continue;
-        to[1u + PK_LOCAL_ADD(&found[0], 1u)] = row;
-        PK_LOCAL_ADD(&found[status == PK_RECALL_MISS ? 1 : 2], 1u);
+        to[1u + PK_LOCAL_ADD(&counted[0], 1u)] = row;
+        PK_LOCAL_ADD(&counted[status == PK_RECALL_MISS ? 1 : 2], 1u);
     }
     PK_BARRIER();
     if (item == 0) {
-        to[0] = summary->missed = found[0];
+        to[0] = summary->missed = counted[0];
         summary->attempts += count;
-        summary->recall_misses += found[1];
-        summary->overflows += found[2];
+        summary->recall_misses += counted[1];
+        summary->overflows += counted[2];
         summary->redraws += attempt > 1u ? count : 0;
-        summary->fallbacks += falls_back ? found[0] : 0;
+        summary->fallbacks += falls_back ? counted[0] : 0;
         if (count > 0)
             summary->last_attempts = max(attempt == 1u && rows.first == 0 ? 0 : summary->last_attempts,
-                                         falls_back && found[0] > 0 ? attempt + 1u : attempt);
+                                         falls_back && counted[0] > 0 ? attempt + 1u : attempt);
     }
 }

@@ -3,8 +3,9 @@
 #
 #   tools/check.sh [--gates] [--long]
 #
-#   --gates  besides: every kernel program for NVIDIA, AMD, Intel and strict SPIR-V; the small sizes under Oclgrind;
-#            all tests under AddressSanitizer and UndefinedBehaviorSanitizer; a build with clang.  A missing tool fails.
+#   --gates  besides: every kernel program for NVIDIA, AMD, Intel and strict SPIR-V; exactness on PoCL's basic device,
+#            Mesa's rusticl and Intel's CPU runtime; the small sizes under Oclgrind; all tests under AddressSanitizer
+#            and UndefinedBehaviorSanitizer; a build with clang.  A missing tool fails.
 #   --long   besides: the long exactness run
 #
 # A skipped test is a failure here: PoCL is installed, so there is a device.
@@ -21,7 +22,7 @@ for option in "$@"; do
     case $option in
     --gates) gates=yes ;;
     --long) long=yes ;;
-    *) sed -n '2,11s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
+    *) sed -n '2,12s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
     esac
 done
 
@@ -125,10 +126,44 @@ gate_packages() {
 
 needs_sudo() { [ "$(id -u)" = 0 ] || echo sudo; }
 
+# The stream shape is what CPUs ask for, with vectors as wide as a CPU's registers: strict SPIR-V is all it must be.
 kernel_gate() {
+    build/ci/tests/device/list_programs --check
     build/ci/tests/device/list_programs >"$logs/programs.txt"
-    PATH=$PATH:$(cat "$logs"/ptxas) LLVM=$(cat "$logs"/llvm) \
-        tools/kernel-gates.sh build/ci/src/cl "$logs/programs.txt"
+    grep -v '^stream\.cl ' "$logs/programs.txt" >"$logs/programs-all.txt"
+    grep '^stream\.cl ' "$logs/programs.txt" >"$logs/programs-cpu.txt"
+    PATH=$PATH:$(cat "$logs"/ptxas)
+    LLVM=$(cat "$logs"/llvm)
+    export PATH LLVM
+    tools/kernel-gates.sh build/ci/src/cl "$logs/programs-all.txt"
+    SM='' GFX='' IGPU='' tools/kernel-gates.sh build/ci/src/cl "$logs/programs-cpu.txt"
+}
+
+# Intel's CPU runtime comes as a Python package.  Its .icd names a path that is not there, and its ICD loader would
+# take the place of the system's: only its other libraries are used.
+intel_runtime() {
+    need_packages python3/python3 python3-venv
+    [ -d build/intel ] || python3 -m venv build/intel/venv
+    build/intel/venv/bin/pip install --quiet intel-opencl-rt intel-cmplr-lib-rt
+    mkdir -p build/intel/lib build/intel/vendors
+    ln -sf "$PWD"/build/intel/venv/lib/lib* build/intel/lib/
+    rm -f build/intel/lib/libOpenCL*
+    echo "$PWD/build/intel/venv/lib/libintelocl.so" >build/intel/vendors/intel.icd
+}
+
+# NAME PROGRAMS...: runs conformance programs on another OpenCL implementation, or on PoCL's other device.
+elsewhere() {
+    implementation=$1
+    shift
+    case $implementation in
+    basic) export POCL_DEVICES=basic ;;
+    rusticl) export RUSTICL_ENABLE=llvmpipe OCL_ICD_VENDORS=/etc/OpenCL/vendors/rusticl.icd ;;
+    intel) export LD_LIBRARY_PATH="$PWD/build/intel/lib" OCL_ICD_VENDORS="$PWD/build/intel/vendors" ;;
+    esac
+    build/ci/tools/profk devices
+    for program in "$@"; do
+        build/ci/tests/conformance/"$program"
+    done
 }
 
 # Oclgrind exits 0 whatever it finds: its log is what counts.
@@ -162,6 +197,11 @@ must "build" build ci
 try "tests" run_tests ci
 if [ -n "$gates" ]; then
     try "kernel gate" kernel_gate
+    try "packages of other devices" need_packages mesa-opencl-icd
+    try "runtime of another device" intel_runtime
+    for device in basic rusticl intel; do
+        try "exactness on $device" elsewhere "$device" test_exact test_reports
+    done
     try "oclgrind" oclgrind_run
     try "clang build" clang_build
     must "sanitizer build" build asan

@@ -3,7 +3,7 @@
  *
  *   attempt   sample | threshold | filter | refine | sort | collect the rows that missed
  *   full      radix selection over the input | sort, the last resort, or at once on route full
- *   rows      one work-group a row
+ *   rows      one work-group a row; a row in several chunks goes to full
  *
  * Rows are served in slabs.  An exact call waits at the end of an attempt for the number of rows that missed, repeats
  * it for these rows, at most six times, and then runs the full selection for what is left.  An asynchronous call
@@ -228,7 +228,8 @@ static profk_status select_slab(struct run *run)
         return profk__plan_is_async(plan) ? enqueue_ladder(run) : climb(run);
 
     TRY(check_progress(run, 1));
-    if (plan->problem.route == PROFK_ROUTE_FULL) {
+    if (plan->problem.route == PROFK_ROUTE_FULL || run->call->chunk_count > 1) {
+        TRY(profk__plan_need_kernels(plan, PROFK_ROUTE_FULL));
         TRY(enqueue_full(run, 1));
     } else {
         struct profk__piece piece = next_piece(run, 0, &first);
@@ -240,6 +241,12 @@ static profk_status select_slab(struct run *run)
     plan->summary.last_attempts = 1;
 done:
     return st;
+}
+
+/* A launch that serves a list has a small grid whose groups take many tasks, unless the device must have short loops. */
+static uint32_t list_groups(const struct profk__device *device)
+{
+    return device->loop_max == 0 ? device->facts.compute_units * LIST_GROUPS_PER_UNIT : UINT32_MAX;
 }
 
 static struct profk__task make_task(const profk_plan *plan)
@@ -254,7 +261,7 @@ static struct profk__task make_task(const profk_plan *plan)
         .n = p->n,
         .stride = p->row_stride,
         .k = (uint32_t)p->k,
-        .list_groups = plan->ctx->device.facts.compute_units * LIST_GROUPS_PER_UNIT,
+        .list_groups = list_groups(&plan->ctx->device),
         .results = workspace->section[PROFK__RESULTS],
         .states = workspace->section[PROFK__STATES],
     };

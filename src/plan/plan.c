@@ -21,6 +21,14 @@ int profk__plan_is_async(const profk_plan *plan)
     return (plan->flags & PROFK_ASYNC) != 0 || plan->problem.mode == PROFK_MODE_APPROXIMATE;
 }
 
+int profk__plan_may_run_full(const profk_plan *plan)
+{
+    const profk_problem *p = &plan->problem;
+
+    return p->route == PROFK_ROUTE_FULL || (p->route == PROFK_ROUTE_PROFK && p->mode == PROFK_MODE_EXACT)
+        || (p->route == PROFK_ROUTE_ROWS && p->rows == 1);
+}
+
 uint32_t profk__plan_attempts_max(const profk_plan *plan)
 {
     if (plan->problem.mode == PROFK_MODE_APPROXIMATE)
@@ -42,9 +50,9 @@ static void set(uint32_t *field, uint32_t forced)
 
 static struct profk__spec make_spec(const profk_plan *plan)
 {
-    const profk_device *device = &plan->ctx->device.facts;
+    const struct profk__device *device = &plan->ctx->device;
     const profk_tuning *f = &plan->forced;
-    struct profk__spec spec = profk__spec_default(device->type, f->filter_shape, plan->type->nbytes,
+    struct profk__spec spec = profk__spec_default(device, f->filter_shape, plan->type->nbytes,
                                                   index_nbytes(plan->problem.n));
 
     set(&spec.vector_width, f->vector_width);
@@ -108,8 +116,7 @@ static profk_status build(profk_plan *plan)
     if (profk__problem_is_empty(&plan->problem))
         goto done;
     TRY(profk__plan_need_kernels(plan, plan->problem.route));
-    if (plan->problem.route == PROFK_ROUTE_PROFK && plan->problem.mode == PROFK_MODE_EXACT
-        && (plan->flags & PROFK_ASYNC) != 0)
+    if (plan->problem.route == PROFK_ROUTE_PROFK && profk__plan_may_run_full(plan) && profk__plan_is_async(plan))
         TRY(profk__plan_need_kernels(plan, PROFK_ROUTE_FULL)); /* nobody waits to see whether they are needed */
 done:
     return st;

@@ -98,6 +98,10 @@ int profk__problem_is_empty(const profk_problem *problem);
 /* profk_execute() returns before the work is done. */
 int profk__plan_is_async(const profk_plan *plan);
 
+/* The full selection may have to run: as route, as last resort, or for a single row of route rows that comes in several
+ * chunks, which a work-group cannot select alone. */
+int profk__plan_may_run_full(const profk_plan *plan);
+
 /* Attempts before the full selection: 6, asynchronous 2, approximate 1. */
 uint32_t profk__plan_attempts_max(const profk_plan *plan);
 

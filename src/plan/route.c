@@ -63,6 +63,13 @@ static profk_status check_count_start(const profk_plan *plan, const profk_params
 /* Tries the sampled method: parameters within 32 bits and a workspace within its limit. */
 static profk_status take_profk(profk_plan *plan, const profk_params *params)
 {
+    const struct profk__device *device = &plan->ctx->device;
+
+    if (params->S > profk__select_max(&plan->spec, PROFK__FILE_THRESHOLD, device)
+        || params->M > profk__select_max(&plan->spec, PROFK__FILE_REFINE, device))
+        return profk__fail(PROFK_ERR_UNSUPPORTED, "route profk would need S = %llu samples and M = %llu slots, more than "
+                           "loops on this device can select from; use route full", (unsigned long long)params->S,
+                           (unsigned long long)params->M);
     if (params->M >= COUNT_LIMIT || params->S >= COUNT_LIMIT)
         return profk__fail(PROFK_ERR_UNSUPPORTED, "route profk would need S = %llu samples and M = %llu slots, and has "
                            "at most 2^31 - 1 of each; use route full", (unsigned long long)params->S,
@@ -79,11 +86,17 @@ static profk_status take_full(profk_plan *plan)
     return profk__layout_make(plan);
 }
 
+static int rows_fit(const profk_plan *plan)
+{
+    return plan->problem.n < COUNT_LIMIT
+        && plan->problem.n <= profk__select_max(&plan->spec, PROFK__FILE_ROWS, &plan->ctx->device);
+}
+
 static profk_status take_rows(profk_plan *plan)
 {
-    if (plan->problem.n >= COUNT_LIMIT)
-        return profk__fail(PROFK_ERR_UNSUPPORTED, "a row of %llu elements is too long for route rows, which takes fewer "
-                           "than 2^31; use route full", (unsigned long long)plan->problem.n);
+    if (!rows_fit(plan))
+        return profk__fail(PROFK_ERR_UNSUPPORTED, "a row of %llu elements is too long for route rows on this device; use "
+                           "route full", (unsigned long long)plan->problem.n);
     plan->params = (profk_params){0};
     plan->problem.route = PROFK_ROUTE_ROWS;
     return profk__layout_make(plan);
@@ -93,9 +106,7 @@ static int rows_are_faster(const profk_plan *plan)
 {
     const profk_problem *p = &plan->problem;
 
-    if (p->n >= COUNT_LIMIT)
-        return 0;
-    return p->n <= ROWS_CROSSOVER_N || p->rows >= plan->ctx->device.facts.compute_units;
+    return rows_fit(plan) && (p->n <= ROWS_CROSSOVER_N || p->rows >= plan->ctx->device.facts.compute_units);
 }
 
 /* The share that each of several rows has in the budget of a call, as far down as the parameters go. */
@@ -124,7 +135,7 @@ profk_status profk__route_choose(profk_plan *plan)
     profk_params params = {0};
 
     plan->epsilon_row = epsilon_of_row(p);
-    plan->segments = profk__stage_full_segments(&plan->ctx->device.facts, p->n, p->rows);
+    plan->segments = profk__stage_full_segments(&plan->spec, &plan->ctx->device, p->n, p->rows);
     if (profk__problem_is_empty(p)) {
         if (p->route == PROFK_ROUTE_AUTO)
             plan->problem.route = PROFK_ROUTE_FULL;

@@ -49,11 +49,11 @@ static void set_sizes(struct profk__layout *layout, const profk_plan *plan, uint
     const profk_problem *p = &plan->problem;
     uint64_t sort_counts_nbytes = profk__stage_sort_counts_nbytes(&plan->spec, (uint32_t)p->k, p->sort);
     int samples = p->route == PROFK_ROUTE_PROFK;
-    int may_run_full = p->route == PROFK_ROUTE_FULL || (samples && p->mode == PROFK_MODE_EXACT);
+    int may_run_full = profk__plan_may_run_full(plan);
 
     layout->rows = (uint32_t)rows;
     layout->nbytes[PROFK__RESULTS] = rows * sizeof(profk_row);
-    if (p->route == PROFK_ROUTE_ROWS && profk__stage_rows_finishes(&plan->spec, (uint32_t)p->k))
+    if (!samples && !may_run_full && profk__stage_rows_finishes(&plan->spec, (uint32_t)p->k))
         return;
     layout->nbytes[PROFK__STATES] = rows * sizeof(struct profk__row_state);
     set_pairs(layout, PROFK__WINNER_BITS, plan, rows * p->k);

@@ -8,6 +8,8 @@ struct profk__device {
     profk_device facts;
     size_t base_align_nbytes; /* start of a sub-buffer, and of host memory used in place */
     int unified_memory;       /* device and host share memory */
+    uint32_t loop_max;        /* iterations of all loops of a work-item before the driver ends them, 0 = no limit */
+    uint32_t only_wg;         /* where loops have a limit: the one size of work-groups that is used */
 };
 
 /* Reads everything about a device that OpenCL lists; facts.usable and facts.why_not say whether profk can use it. */

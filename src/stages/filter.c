@@ -6,7 +6,7 @@
 #include "stages/stages.h"
 
 /* Stream: a work-item's part.  Short enough to share the work evenly, long enough to run. */
-enum { PARTS_WANTED = 1024, PART_ELEMENTS_MIN = 1 << 12, PART_ELEMENTS_MAX = 1 << 18 };
+enum { PARTS_WANTED = 1024, PART_ELEMENTS_MIN = 1 << 12 };
 
 uint64_t profk__stage_filter_launches(uint64_t count)
 {
@@ -46,18 +46,18 @@ static profk_status filter_tile(struct profk__chain *chain, const struct profk__
     return profk__launch(chain, kernel, args, PROFK__COUNT(args), groups);
 }
 
-static uint32_t part_length(uint32_t count)
+static uint32_t part_length(uint32_t count, uint32_t most)
 {
     uint32_t length = count / PARTS_WANTED / 256 * 256;
 
-    return length < PART_ELEMENTS_MIN ? PART_ELEMENTS_MIN : length > PART_ELEMENTS_MAX ? PART_ELEMENTS_MAX : length;
+    return length < PART_ELEMENTS_MIN ? PART_ELEMENTS_MIN : length > most ? most : length;
 }
 
 static profk_status filter_stream(struct profk__chain *chain, const struct profk__task *task,
                                   const struct profk__piece *piece, uint32_t capacity, struct profk__pairs candidates)
 {
     const struct profk__kernel *kernel = &task->kernels[PROFK__KERNEL_stream];
-    uint32_t count = (uint32_t)piece->count, length = part_length(count);
+    uint32_t count = (uint32_t)piece->count, length = part_length(count, task->spec->part_elements_max);
     uint64_t group = (uint64_t)length * kernel->wg;
     struct profk__rows rows;
     cl_mem list;

@@ -3,15 +3,27 @@
 
 enum { DIGIT_BITS = 8, DIGITS = 256, GROUPS_PER_UNIT = 4, SEGMENT_ELEMENTS_MIN = 4096, SEGMENTS_USUAL_MAX = 1024 };
 
-uint32_t profk__stage_full_segments(const profk_device *device, uint64_t n, uint64_t rows)
+/* Elements of a segment whose loops stay within the device's limit: emit makes some ten iterations a tile. */
+static uint64_t segment_max(const struct profk__spec *spec, const struct profk__device *device)
 {
-    uint64_t wanted = (uint64_t)device->compute_units * GROUPS_PER_UNIT / (rows > 0 ? rows : 1) + 1;
+    uint64_t most = UINT64_C(1) << 31; /* a segment's counts are 32 bits wide */
+
+    if (device->loop_max != 0)
+        most = (uint64_t)device->loop_max / 16 * spec->wg[PROFK__FILE_FULL];
+    return most;
+}
+
+uint32_t profk__stage_full_segments(const struct profk__spec *spec, const struct profk__device *device, uint64_t n,
+                                    uint64_t rows)
+{
+    uint64_t wanted = (uint64_t)device->facts.compute_units * GROUPS_PER_UNIT / (rows > 0 ? rows : 1) + 1;
     uint64_t useful = n / SEGMENT_ELEMENTS_MIN + 1;
-    uint64_t needed = (n >> 31) + 1; /* a segment's counts are 32 bits wide */
+    uint64_t needed = n / segment_max(spec, device) + 1;
     uint64_t segments = wanted < useful ? wanted : useful;
 
     segments = segments < SEGMENTS_USUAL_MAX ? segments : SEGMENTS_USUAL_MAX;
-    return (uint32_t)(segments > needed ? segments : needed); /* n < 2^48, so below 2^18 */
+    segments = segments > needed ? segments : needed;
+    return segments < UINT32_MAX ? (uint32_t)segments : UINT32_MAX;
 }
 
 uint64_t profk__stage_full_launches(const struct profk__spec *spec)

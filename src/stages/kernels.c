@@ -19,12 +19,12 @@ static const struct {
 /*
  * Work-group sizes.  On a CPU a work-group is a loop of one core: where work-items share counters in local memory one
  * of them is fastest, since it needs no atomics, and one that walks a long part alone (shape stream) reads fastest.
- * Elsewhere 256 fits every GPU, and tiles read side by side.
+ * Elsewhere 256 fits every GPU, and tiles read side by side; so it does where loops must be short.
  */
-struct profk__spec profk__spec_default(cl_device_type device_type, uint32_t filter_shape, uint32_t width_nbytes,
-                                       uint32_t index_nbytes)
+struct profk__spec profk__spec_default(const struct profk__device *device, uint32_t filter_shape,
+                                       uint32_t width_nbytes, uint32_t index_nbytes)
 {
-    int is_cpu = (device_type & CL_DEVICE_TYPE_CPU) != 0;
+    int is_cpu = (device->facts.type & CL_DEVICE_TYPE_CPU) != 0 && device->loop_max == 0;
     uint32_t sharing = is_cpu ? 1 : 256;
     uint32_t shape = filter_shape != 0 ? filter_shape : is_cpu ? PROFK_SHAPE_STREAM : PROFK_SHAPE_TILE;
     /* tile: 16 bytes, the widest load of a GPU's lane; a CPU's widest register has 64 */
@@ -33,6 +33,7 @@ struct profk__spec profk__spec_default(cl_device_type device_type, uint32_t filt
         .width_nbytes = width_nbytes,
         .index_nbytes = index_nbytes,
         .sample_slots = is_cpu ? 16 : 1, /* a CPU overlaps the loads of one work-item, a GPU those of many */
+        .part_elements_max = device->loop_max == 0 ? 1 << 18 : 1 << 13,
         .filter_shape = shape,
         .vector_width = vector_width < 16 ? vector_width : 16,
         .filter_items = vector_width > 8 ? 2 : 4,
@@ -57,16 +58,29 @@ uint32_t profk__local_pairs(const struct profk__spec *spec, enum profk__file fil
     return pairs;
 }
 
-void profk__spec_settle(struct profk__spec *spec, const profk_device *device)
+void profk__spec_settle(struct profk__spec *spec, const struct profk__device *device)
 {
-    uint32_t most = device->max_wg < PROFK__WG_MAX ? device->max_wg : PROFK__WG_MAX;
+    uint32_t most = device->facts.max_wg < PROFK__WG_MAX ? device->facts.max_wg : PROFK__WG_MAX;
 
-    for (int file = 0; file < PROFK__FILE_COUNT; file++)
-        spec->wg[file] = spec->wg[file] < most ? spec->wg[file] : most;
+    for (int file = 0; file < PROFK__FILE_COUNT; file++) {
+        uint32_t wanted = device->loop_max == 0 ? spec->wg[file] : device->only_wg;
+        spec->wg[file] = wanted < most ? wanted : most;
+    }
     spec->sort_digit_bits = 1;
     while (spec->sort_digit_bits < 8
            && spec->wg[PROFK__FILE_SORT] << (spec->sort_digit_bits + 1) <= PROFK__SORT_TABLE_WORDS)
         spec->sort_digit_bits++;
+}
+
+/* Each digit takes a loop over the pairs and one over the digit's values; finding and storing take one more each. */
+uint64_t profk__select_max(const struct profk__spec *spec, enum profk__file file, const struct profk__device *device)
+{
+    enum { DIGITS = 256 };
+    uint32_t digits = spec->width_nbytes + spec->index_nbytes;
+
+    if (device->loop_max == 0)
+        return UINT32_MAX;
+    return (uint64_t)((device->loop_max - DIGITS * digits) / (digits + 2) - 1) * spec->wg[file];
 }
 
 /* Vectors that the stream shape reads before one test; measured in the commit that added it. */

@@ -25,7 +25,7 @@ const struct profk__type *profk__type_get(uint32_t type)
     return type >= 1 && type < sizeof types / sizeof types[0] ? &types[type] : NULL;
 }
 
-/* The fields of pk_rule, in its order. */
+/* What the words of pk_rule are made of. */
 struct words {
     uint64_t magnitude, infinity, nan, sign, flip_positive, flip_negative, add_positive, add_negative;
 };
@@ -73,8 +73,11 @@ static uint32_t kind_of(const struct profk__type *type, uint32_t order)
 struct profk__key_rule profk__key_rule_make(const struct profk__type *type, uint32_t order, uint32_t nan)
 {
     const struct words w = make_words(type, order, nan);
-    const uint64_t words[] = {w.magnitude,     w.infinity,      w.nan,          w.sign,
-                              w.flip_positive, w.flip_negative, w.add_positive, w.add_negative};
+    const uint64_t words[] = {
+        w.magnitude,     w.infinity, w.nan, w.sign,
+        w.flip_positive, w.flip_positive ^ w.flip_negative,
+        w.add_positive,  w.add_positive ^ w.add_negative,
+    };
     struct profk__key_rule rule = {.kind = kind_of(type, order)};
 
     for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)

@@ -30,7 +30,7 @@ enum profk__key_kind {
     PROFK__MAGNITUDE_FLOAT
 };
 
-/* A pk_rule in device layout: eight unsigned integers of the element's width. */
+/* A pk_rule: a vector of eight unsigned integers of the element's width. */
 struct profk__key_rule {
     unsigned char bytes[64];
     size_t nbytes;

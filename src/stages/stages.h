@@ -69,6 +69,7 @@ struct profk__spec {
     uint32_t width_nbytes; /* of an element */
     uint32_t index_nbytes; /* of an index inside the device: 4 where positions fit, else 8 */
     uint32_t sample_slots; /* of a work-item of the sample */
+    uint32_t part_elements_max; /* stream: elements that a work-item walks */
     uint32_t filter_shape; /* PROFK_SHAPE_* */
     uint32_t vector_width; /* elements that the filter loads at once */
     uint32_t filter_items; /* tile: vectors of a work-item */
@@ -76,12 +77,15 @@ struct profk__spec {
     uint32_t wg[PROFK__FILE_COUNT];
 };
 
-/* Built-in choices for a type of device (CL_DEVICE_TYPE_*) and a shape, 0 for the one that suits the device. */
-struct profk__spec profk__spec_default(cl_device_type device_type, uint32_t filter_shape, uint32_t width_nbytes,
-                                       uint32_t index_nbytes);
+/* Built-in choices for a device and a shape, 0 for the one that suits the device. */
+struct profk__spec profk__spec_default(const struct profk__device *device, uint32_t filter_shape,
+                                       uint32_t width_nbytes, uint32_t index_nbytes);
 
-/* Clips the work-group sizes to the device and to PROFK__WG_MAX, and settles what depends on them. */
-void profk__spec_settle(struct profk__spec *spec, const profk_device *device);
+/* Fits the work-group sizes to the device and to PROFK__WG_MAX, and settles what depends on them. */
+void profk__spec_settle(struct profk__spec *spec, const struct profk__device *device);
+
+/* Pairs among which a work-group of threshold, refine or rows can select on this device. */
+uint64_t profk__select_max(const struct profk__spec *spec, enum profk__file file, const struct profk__device *device);
 
 /* What to build for a file. */
 struct profk__build profk__spec_build(const struct profk__spec *spec, enum profk__file file);
@@ -222,7 +226,8 @@ profk_status profk__stage_full(struct profk__chain *chain, const struct profk__t
                                cl_mem counts, struct profk__pairs winners);
 
 /* Segments of a row, launches of the whole stage for one piece, scratch of one row. */
-uint32_t profk__stage_full_segments(const profk_device *device, uint64_t n, uint64_t rows);
+uint32_t profk__stage_full_segments(const struct profk__spec *spec, const struct profk__device *device, uint64_t n,
+                                    uint64_t rows);
 uint64_t profk__stage_full_launches(const struct profk__spec *spec);
 uint64_t profk__stage_full_histogram_nbytes(uint32_t segments);
 uint64_t profk__stage_full_counts_nbytes(uint32_t segments);

@@ -958,7 +958,7 @@ static int run_child(const struct child *c)
 {
     profk_problem problem;
     profk_context *ctx = (profk_context *)&problem;
-    float value = CANARY;
+    float value = (float)CANARY;
     profk_status status = profk_context_create_default(c->spec, NULL, &ctx);
 
     if (status != c->status || ctx || !strstr(profk_context_message(NULL), c->words)) {
@@ -970,7 +970,7 @@ static int run_child(const struct child *c)
         return 0;
     profk_problem_init(&problem, sizeof problem, PROFK_F32, N, 1);
     status = profk_topk_host(NULL, &problem, input, &value, NULL, NULL, NULL);
-    if (status != c->status || value != CANARY) {
+    if (status != c->status || value != (float)CANARY) {
         fprintf(stderr, "FAILED: %s: profk_topk_host: status %d where %d is right\n", c->name, (int)status,
                 (int)c->status);
         return 1;

@@ -1,4 +1,4 @@
-# Install rules: headers, library, package files for CMake and pkg-config.  (The command installs itself in tools/.)
+# Install rules: headers, library, package files for CMake and pkg-config, the manual.  (The command installs itself in tools/.)
 include(CMakePackageConfigHelpers)
 
 set(profk_cmake_dir ${CMAKE_INSTALL_LIBDIR}/cmake/profk)
@@ -33,3 +33,6 @@ endif()
 configure_file(${CMAKE_CURRENT_LIST_DIR}/profk.pc.in ${PROJECT_BINARY_DIR}/profk.pc @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/profk.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
+if(TARGET profk_command)
+    install(FILES ${PROJECT_SOURCE_DIR}/docs/profk.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
+endif()

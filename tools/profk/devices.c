@@ -2,6 +2,7 @@
 #include <inttypes.h>
 #include <profk.h>
 
+#include "devices.h"
 #include "json.h"
 #include "out.h"
 #include "report.h"
@@ -16,9 +17,9 @@ static const char *type_text(uint32_t type)
     return type & CL_DEVICE_TYPE_ACCELERATOR ? "accelerator" : "other";
 }
 
-static void json_device(struct json *json, const profk_device *device)
+void devices_json(struct json *json, const char *key, const profk_device *device)
 {
-    json_open(json, NULL, '{');
+    json_open(json, key, '{');
     json_u64(json, "number", device->number);
     json_string(json, "name", device->name);
     json_string(json, "platform", device->platform);
@@ -71,7 +72,7 @@ int run_devices(const struct settings *settings)
         out_text("number  type         units         memory  name (platform)\n");
     for (number = 0; status == PROFK_OK; status = profk_device_get(++number, &device)) {
         if (as_json)
-            json_device(&json, &device);
+            devices_json(&json, NULL, &device);
         else
             print_device(&device);
     }

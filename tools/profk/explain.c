@@ -2,6 +2,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "check.h"
 #include "json.h"
 #include "numbers.h"
 #include "out.h"
@@ -111,11 +112,11 @@ int run_explain(const struct settings *settings)
 
     if (!(settings->given & GIVEN_N))
         return fail(EXIT_WRONG, "-n is missing; give -n and -k, see profk explain --help");
-    status = planned_refuse(settings, "explain");
+    status = check_command_line(settings, "explain");
     if (status == EXIT_DONE && settings->rows == 0)
         status = fail(EXIT_WRONG, "--rows 0 has nothing to explain; give 1 or leave it out");
     if (status == EXIT_DONE)
-        status = planned_check(settings, settings->n);
+        status = check_shape(settings, settings->n, settings->rows);
     if (status != EXIT_DONE)
         return status;
     status =

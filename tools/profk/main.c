@@ -12,7 +12,8 @@
 
 static const struct subcommand subcommands[] = {
     {"topk", FOR_TOPK, "FILE -k K [options]",
-     "The exact k first elements of a vector in a .npy or raw binary file, or - for standard input.", run_topk},
+     "The exact k first elements of a vector, or of each row, in a .npy or raw binary file, or - for standard input.",
+     run_topk},
     {"params", FOR_PARAMS, "-n N -k K [-e E] [-S S] [--json]",
      "Sample size, threshold rank and buffer size for n and k, with their failure probabilities.  Needs no device.",
      run_params},
@@ -20,14 +21,18 @@ static const struct subcommand subcommands[] = {
      "What topk would do: route, parameters, memory, launches.  Needs a device.", run_explain},
     {"devices", FOR_DEVICES, "[--json]", "The OpenCL devices of this machine, and which of them profk can use.",
      run_devices},
+    {"selftest", FOR_SELFTEST, "[--device SPEC] [--json]",
+     "Runs every route, shape and type on small inputs and compares with the host.  Exit status 1: do not trust it.",
+     run_selftest},
 };
 
-static const char *const later[] = {"tune", "bench", "selftest", "cache"};
+static const char *const later[] = {"tune", "bench", "cache"};
 
 static const char usage[] = "Usage: profk topk FILE -k K [options]\n"
                             "       profk params -n N -k K [-e E] [-S S] [--json]\n"
                             "       profk explain -n N -k K [options]\n"
                             "       profk devices [--json]\n"
+                            "       profk selftest [--device SPEC] [--json]\n"
                             "       profk --version\n"
                             "       profk SUBCOMMAND --help\n";
 

@@ -138,13 +138,14 @@ struct option {
 #define VALUE(operand, member, kind, bit) operand, AT(member), &kind, NULL, 0, bit
 #define NAME(member, names) "NAME", AT(member), &a_name, names, 0, 0
 
-enum { FOR_PLANS = FOR_TOPK | FOR_EXPLAIN, FOR_ALL = FOR_PLANS | FOR_PARAMS | FOR_DEVICES };
+enum { FOR_PLANS = FOR_TOPK | FOR_EXPLAIN, FOR_ALL = FOR_PLANS | FOR_PARAMS | FOR_DEVICES | FOR_SELFTEST };
 
 static const struct option options[] = {
     {"-n", NULL, VALUE("N", n, a_number, GIVEN_N), FOR_PARAMS | FOR_EXPLAIN, "elements in a row"},
     {"-k", NULL, VALUE("K", k, a_number, GIVEN_K), FOR_PLANS | FOR_PARAMS, "results per row, at most its elements"},
     {"-S", NULL, VALUE("S", S, a_number, GIVEN_S), FOR_PARAMS, "sample size (default: chosen for n and k)"},
-    {NULL, "--rows", VALUE("R", rows, a_number, GIVEN_ROWS), FOR_PLANS, "rows of the input (this release: 1)"},
+    {NULL, "--rows", VALUE("R", rows, a_number, GIVEN_ROWS), FOR_PLANS,
+     "rows of the input, each selected by itself (default 1; 2-D files say it)"},
     {NULL, "--dtype", VALUE("T", dtype, a_type, 0), FOR_PLANS,
      "f32 f16 bf16 f64 i8 u8 i16 u16 i32 u32 i64 u64; needed for raw files"},
     {NULL, "--order", NAME(order, order_names), FOR_PLANS, "largest (default), smallest or magnitude"},
@@ -155,15 +156,18 @@ static const struct option options[] = {
      "chance of a second attempt, 1e-12 to 0.5 (default 0.001); never touches the answer"},
     {NULL, "--seed", VALUE("N", seed, a_number, 0), FOR_PLANS,
      "seed of the samples (default, and 0: from the system)"},
-    {NULL, "--mode", NAME(mode, mode_names), FOR_PLANS, "exact (default); approximate: not in this release"},
-    {NULL, "--recall", VALUE("P", recall, a_share, GIVEN_RECALL), FOR_PLANS, "not in this release"},
+    {NULL, "--mode", NAME(mode, mode_names), FOR_PLANS,
+     "exact (default), or approximate: one attempt, rows may miss some of their k"},
+    {NULL, "--recall", VALUE("P", recall, a_share, GIVEN_RECALL), FOR_PLANS,
+     "with --mode approximate: expected share of the true k, above 0, at most 1 (default: by -e)"},
     {NULL, "--route", NAME(route, route_names), FOR_PLANS,
-     "auto (default), profk or full; rows: not in this release"},
-    {NULL, "--chunks", VALUE("C", chunks, a_count, 0), FOR_PLANS, "pieces of the input (this release: 1)"},
-    {NULL, "--async", FLAG(async, 1), FOR_PLANS, "not in this release"},
-    {NULL, "--force", VALUE("LIST", force, a_force, 0), FOR_PLANS, FORCE_OPERAND " (stream: not in this release)"},
+     "auto (default), rows (a work-group selects a row), profk (sampled) or full (radix selection)"},
+    {NULL, "--chunks", VALUE("C", chunks, a_count, 0), FOR_PLANS,
+     "pieces in which a single row is handed over (default 1); never touches the answer"},
+    {NULL, "--async", FLAG(async, 1), FOR_PLANS, "enqueue every attempt at once and wait for the last event"},
+    {NULL, "--force", VALUE("LIST", force, a_force, 0), FOR_PLANS, FORCE_OPERAND},
     {NULL, "--tuning", NAME(tuning, tuning_names), FOR_EXPLAIN, "default; stored: not in this release"},
-    {NULL, "--device", VALUE("SPEC", device, a_text, 0), FOR_PLANS,
+    {NULL, "--device", VALUE("SPEC", device, a_text, 0), FOR_PLANS | FOR_SELFTEST,
      "number of `profk devices`, gpu, cpu or part of a name (default: PROFK_DEVICE, else the first GPU)"},
     {NULL, "--json", FLAG(format, FORMAT_JSON), FOR_ALL, "print one JSON object"},
     {NULL, "--csv", FLAG(format, FORMAT_CSV), FOR_TOPK, "print comma-separated values"},

@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { FOR_TOPK = 1, FOR_PARAMS = 2, FOR_EXPLAIN = 4, FOR_DEVICES = 8 }; /* subcommands, as bits */
+enum { FOR_TOPK = 1, FOR_PARAMS = 2, FOR_EXPLAIN = 4, FOR_DEVICES = 8, FOR_SELFTEST = 16 }; /* subcommands, as bits */
 
 enum { FORMAT_HUMAN, FORMAT_JSON, FORMAT_CSV };
 enum { TUNING_DEFAULT, TUNING_STORED };

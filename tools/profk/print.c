@@ -37,6 +37,15 @@ static bool certified(const struct page *page, uint64_t row)
     return page->answer->rows[row].status == PROFK_ROW_CERTIFIED;
 }
 
+/* Results that a row has: an approximate one that missed has R < k. */
+static uint64_t results_of(const struct page *page, uint64_t row)
+{
+    const profk_row *result = &page->answer->rows[row];
+    bool missed = result->status == PROFK_ROW_RECALL_MISS && result->R < page->problem->k;
+
+    return missed ? result->R : page->problem->k;
+}
+
 static void json_value(struct json *json, const struct page *page, uint64_t i)
 {
     char text[NUMBER_ROOM];
@@ -57,7 +66,7 @@ static void json_certified(struct json *json, const struct page *page, uint64_t 
     json_bool(json, NULL, certified(page, row));
 }
 
-/* R is 0 where no threshold decided: route full, a row that ended there, k = 0. */
+/* R is 0 where no threshold decided: routes rows and full, a row that ended in full, k = 0. */
 static void json_rank(struct json *json, const struct page *page, uint64_t row)
 {
     uint64_t R = page->answer->rows[row].R;
@@ -85,7 +94,7 @@ static void json_table(struct json *json, const char *key, const struct page *pa
 
     json_open(json, key, '[');
     for (row = 0; row < page->problem->rows; row++)
-        json_list(json, NULL, page, row * k, k, item);
+        json_list(json, NULL, page, row * k, results_of(page, row), item);
     json_close(json, ']');
 }
 
@@ -137,7 +146,7 @@ static void print_csv(const struct page *page)
 
     out_text(ranked ? "row,rank,index,value\n" : "row,index,value\n");
     for (row = 0; row < page->problem->rows; row++) {
-        for (j = 0; j < k; j++) {
+        for (j = 0; j < results_of(page, row); j++) {
             char value[NUMBER_ROOM];
 
             format_element(value, page->type, page->answer->values, row * k + j);
@@ -151,26 +160,35 @@ static void print_csv(const struct page *page)
 
 static void print_line(const struct page *page)
 {
-    uint64_t attempts = most_attempts(page), row, good = 0;
+    uint64_t attempts = most_attempts(page), rows = page->problem->rows, row, good = 0;
 
-    for (row = 0; row < page->problem->rows; row++)
+    for (row = 0; row < rows; row++)
         good += certified(page, row);
-    out_format("route %s, %" PRIu64 " attempt%s, %s, %.6f s, %s\n", route_name(page->planned->info.route), attempts,
-               attempts == 1 ? "" : "s", good == page->problem->rows ? "certified" : "not certified",
-               page->answer->seconds, page->planned->device.name);
+    out_format("route %s, %" PRIu64 " attempt%s, ", route_name(page->planned->info.route), attempts,
+               attempts == 1 ? "" : "s");
+    if (good == rows)
+        out_text("certified");
+    else if (rows == 1)
+        out_text("not certified");
+    else
+        out_format("%" PRIu64 " of %" PRIu64 " rows certified", good, rows);
+    out_format(", %.6f s, %s\n", page->answer->seconds, page->planned->device.name);
 }
 
+/* A row column where there are several, a rank column where the rank is the place. */
 static void print_table(const struct page *page)
 {
-    bool ranked = page->problem->sort == PROFK_SORT_RANK;
+    bool ranked = page->problem->sort == PROFK_SORT_RANK, several = page->problem->rows > 1;
     uint64_t row, j, k = page->problem->k;
 
-    out_text(ranked ? "      rank           index  value\n" : "          index  value\n");
+    out_format("%s%s          index  value\n", several ? "       row " : "", ranked ? "      rank " : "");
     for (row = 0; row < page->problem->rows; row++) {
-        for (j = 0; j < k; j++) {
+        for (j = 0; j < results_of(page, row); j++) {
             char value[NUMBER_ROOM];
 
             format_element(value, page->type, page->answer->values, row * k + j);
+            if (several)
+                out_format("%10" PRIu64 " ", row);
             if (ranked)
                 out_format("%10" PRIu64 " ", j + 1);
             out_format("%15" PRIu64 "  %s\n", index_at(page, row * k + j), value);

@@ -33,7 +33,7 @@ void progress_start(bool quiet)
 
 static void draw_cells(double fraction)
 {
-    int full = (int)(fraction * BAR_CELLS), i;
+    int full = (int)(fraction * (double)BAR_CELLS), i;
 
     fputs(bar.colour ? "[\033[32m" : "[", stderr);
     for (i = 0; i < BAR_CELLS; i++)

@@ -1,7 +1,6 @@
 /* report.c: the one way in which the command says that it failed. */
 #include "report.h"
 
-#include <profk.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -53,4 +52,12 @@ int fail_status(profk_status status)
     while (length > 0 && message[length - 1] == '\n')
         length--;
     return fail(exit_status, "%.*s%s", length, message, strstr(message, "; ") ? "" : way_out(exit_status));
+}
+
+int fail_opencl(cl_int error, const char *call)
+{
+    if (error == CL_MEM_OBJECT_ALLOCATION_FAILURE || error == CL_OUT_OF_RESOURCES || error == CL_OUT_OF_HOST_MEMORY)
+        return fail(EXIT_FAILED, "%s found no memory (OpenCL error %d); free some or take another --device", call,
+                    (int)error);
+    return fail(EXIT_FAILED, "%s failed (OpenCL error %d); try another --device", call, (int)error);
 }

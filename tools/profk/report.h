@@ -2,7 +2,7 @@
 #ifndef PROFK_COMMAND_REPORT_H
 #define PROFK_COMMAND_REPORT_H
 
-#include <profk_params.h>
+#include <profk.h>
 
 enum { EXIT_DONE = 0, EXIT_FAILED = 1, EXIT_WRONG = 2, EXIT_NO_DEVICE = 3, EXIT_INTERRUPTED = 130 };
 
@@ -17,6 +17,9 @@ int fail(int exit_status, const char *format, ...) PRINTF_LIKE(2, 3);
 
 /* The same with the library's message of this thread's last failure and the exit status that belongs to it. */
 int fail_status(profk_status status);
+
+/* The same for a call to OpenCL of ours. */
+int fail_opencl(cl_int error, const char *call);
 
 /* The exit status that PROFK_STATUS_LIST gives to status. */
 int exit_status_of(profk_status status);

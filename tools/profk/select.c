@@ -7,70 +7,23 @@
 #include <string.h>
 
 #include "clock.h"
+#include "pieces.h"
 #include "report.h"
 
 /* Everything that one run holds on the device. */
 struct job {
     cl_context cl;
-    cl_device_id device;
     cl_command_queue queue;
-    cl_mem input, values, indices, rows;
-    uint64_t first; /* element of the input buffer where the row begins */
+    struct pieces input;
+    cl_mem values, indices, rows;
 };
-
-static int fail_opencl(const char *call, cl_int error)
-{
-    if (error == CL_MEM_OBJECT_ALLOCATION_FAILURE || error == CL_OUT_OF_RESOURCES || error == CL_OUT_OF_HOST_MEMORY)
-        return fail(EXIT_FAILED, "%s found no memory (OpenCL error %d); free some or take another --device", call,
-                    (int)error);
-    return fail(EXIT_FAILED, "%s failed (OpenCL error %d); try another --device", call, (int)error);
-}
-
-static bool shares_host_memory(cl_device_id device)
-{
-    cl_bool shares = CL_FALSE;
-
-    clGetDeviceInfo(device, CL_DEVICE_HOST_UNIFIED_MEMORY, sizeof shares, &shares, NULL);
-    return shares == CL_TRUE;
-}
-
-/* Bytes to which the device wants buffers aligned. */
-static size_t base_alignment(cl_device_id device)
-{
-    cl_uint bits = 0;
-
-    clGetDeviceInfo(device, CL_DEVICE_MEM_BASE_ADDR_ALIGN, sizeof bits, &bits, NULL);
-    return bits >= 8 ? bits / 8 : 1;
-}
-
-/*
- * The input as a buffer.  A device that shares host memory uses the mapping itself, from the data's address rounded
- * down to the device's alignment (the mapping begins at the file's first byte, so that stays inside it); job->first
- * skips what was gained.  Otherwise the data are copied.
- */
-static int wrap_input(struct job *job, const struct input *input)
-{
-    unsigned char *data = (unsigned char *)input->source.bytes + input->data_at;
-    size_t nbytes = (size_t)(input->rows * input->n * input->type->nbytes);
-    size_t head = (size_t)((uintptr_t)data % base_alignment(job->device));
-    cl_int error;
-
-    if (shares_host_memory(job->device) && head % input->type->nbytes == 0 && head <= input->data_at) {
-        job->first = head / input->type->nbytes;
-        job->input =
-            clCreateBuffer(job->cl, CL_MEM_READ_ONLY | CL_MEM_USE_HOST_PTR, nbytes + head, data - head, &error);
-    } else {
-        job->input = clCreateBuffer(job->cl, CL_MEM_READ_ONLY | CL_MEM_COPY_HOST_PTR, nbytes, data, &error);
-    }
-    return job->input ? EXIT_DONE : fail_opencl("clCreateBuffer for the input", error);
-}
 
 static int make_buffer(struct job *job, size_t nbytes, cl_mem *ret)
 {
     cl_int error;
 
     *ret = clCreateBuffer(job->cl, CL_MEM_READ_WRITE, nbytes, NULL, &error);
-    return *ret ? EXIT_DONE : fail_opencl("clCreateBuffer for the results", error);
+    return *ret ? EXIT_DONE : fail_opencl(error, "clCreateBuffer for the results");
 }
 
 /* A host array of count elements and, unless count is 0, the buffer that fills it. */
@@ -96,46 +49,56 @@ static int read_results(struct job *job, const struct results *results)
     cl_int error = clEnqueueReadBuffer(job->queue, *results->buffer, CL_TRUE, 0,
                                        (size_t)results->count * results->nbytes, *results->host, 0, NULL, NULL);
 
-    return error == CL_SUCCESS ? EXIT_DONE : fail_opencl("clEnqueueReadBuffer", error);
+    return error == CL_SUCCESS ? EXIT_DONE : fail_opencl(error, "clEnqueueReadBuffer");
+}
+
+/* Exact plans return with a complete event, the others enqueue. */
+static int wait_for(cl_event event)
+{
+    cl_int error = clWaitForEvents(1, &event);
+
+    return error == CL_SUCCESS ? EXIT_DONE : fail_opencl(error, "the selection on the device");
 }
 
 static int execute(struct job *job, struct planned *planned, struct answer *answer)
 {
-    profk_chunk chunk = {.buffer = job->input, .offset = job->first, .count = planned->problem.n};
     profk_io io = {.struct_size = sizeof io,
-                   .chunks = &chunk,
-                   .chunk_count = 1,
+                   .chunks = job->input.chunks,
+                   .chunk_count = job->input.chunk_count,
                    .values = job->values,
                    .indices = job->indices,
                    .row_results = job->rows};
     double start = clock_seconds();
-    profk_status status = profk_execute(planned->plan, job->queue, &io, 0, NULL, NULL);
+    cl_event event = NULL;
+    profk_status failure = profk_execute(planned->plan, job->queue, &io, 0, NULL, &event);
+    int status = failure == PROFK_OK ? wait_for(event) : fail_status(failure);
 
     answer->seconds = clock_seconds() - start;
-    return status == PROFK_OK ? EXIT_DONE : fail_status(status);
+    if (event)
+        clReleaseEvent(event);
+    return status;
 }
 
-static int open_job(struct job *job, const struct planned *planned, const struct input *input)
+static int open_job(struct job *job, const struct planned *planned, const struct input *input, uint64_t chunks)
 {
-    uint64_t nbytes = input->rows * input->n * input->type->nbytes;
+    cl_device_id device;
     cl_int error;
 
-    if (nbytes > planned->device.max_alloc_nbytes)
-        return fail(exit_status_of(PROFK_ERR_UNSUPPORTED),
-                    "%s has %" PRIu64 " bytes but one allocation of %s at most %" PRIu64 "; take another --device",
-                    input->source.name, nbytes, planned->device.name, planned->device.max_alloc_nbytes);
-    profk_context_handles(planned->ctx, &job->cl, &job->device);
-    job->queue = clCreateCommandQueue(job->cl, job->device, 0, &error);
+    profk_context_handles(planned->ctx, &job->cl, &device);
+    job->queue = clCreateCommandQueue(job->cl, device, 0, &error);
     if (!job->queue)
-        return fail_opencl("clCreateCommandQueue", error);
-    return wrap_input(job, input);
+        return fail_opencl(error, "clCreateCommandQueue");
+    return pieces_open(&job->input, planned, input, chunks);
 }
 
 static void close_job(struct job *job)
 {
-    cl_mem buffers[] = {job->input, job->values, job->indices, job->rows};
+    cl_mem buffers[] = {job->values, job->indices, job->rows};
     size_t i;
 
+    if (job->queue)
+        clFinish(job->queue); /* whatever failed, the mapping is used no more */
+    pieces_close(&job->input);
     for (i = 0; i < sizeof buffers / sizeof buffers[0]; i++)
         if (buffers[i])
             clReleaseMemObject(buffers[i]);
@@ -152,6 +115,17 @@ static void certify_nothing(const struct planned *planned, struct answer *answer
         answer->rows[r].status = PROFK_ROW_CERTIFIED;
 }
 
+/* Exact means certified, row by row, or failed. */
+static int check_certified(const struct planned *planned, const struct answer *answer)
+{
+    uint64_t r;
+
+    for (r = 0; r < planned->problem.rows && planned->problem.mode == PROFK_MODE_EXACT; r++)
+        if (answer->rows[r].status != PROFK_ROW_CERTIFIED)
+            return fail(EXIT_FAILED, "row %" PRIu64 " was not certified; run profk selftest, and tell us", r);
+    return EXIT_DONE;
+}
+
 static int read_stats(struct planned *planned, profk_stats *ret)
 {
     profk_status status;
@@ -161,7 +135,7 @@ static int read_stats(struct planned *planned, profk_stats *ret)
     return status == PROFK_OK ? EXIT_DONE : fail_status(status);
 }
 
-int select_run(struct planned *planned, const struct input *input, struct answer *answer)
+int select_run(struct planned *planned, const struct input *input, uint64_t chunks, struct answer *answer)
 {
     const profk_problem *p = &planned->problem;
     bool needed = p->k > 0 && p->rows > 0;
@@ -177,7 +151,7 @@ int select_run(struct planned *planned, const struct input *input, struct answer
 
     memset(answer, 0, sizeof *answer);
     if (needed)
-        status = open_job(&job, planned, input);
+        status = open_job(&job, planned, input, chunks);
     for (i = 0; i < 3 && status == EXIT_DONE; i++)
         status = make_results(&job, &all[i], needed);
     answer->rows = rows;
@@ -187,6 +161,8 @@ int select_run(struct planned *planned, const struct input *input, struct answer
         status = read_results(&job, &all[i]);
     if (status == EXIT_DONE && !needed)
         certify_nothing(planned, answer);
+    if (status == EXIT_DONE)
+        status = check_certified(planned, answer);
     if (status == EXIT_DONE)
         status = read_stats(planned, &answer->stats);
     close_job(&job);

@@ -10,11 +10,11 @@ struct answer {
     void *indices; /* rows * k uint64_t or uint32_t, by the problem's index type */
     profk_row *rows;
     profk_stats stats;
-    double seconds; /* of the call to profk_execute() */
+    double seconds; /* from the call to profk_execute() until its event was complete */
 };
 
 /* Returns an exit status and has printed the message; answer can be freed whatever this returns. */
-int select_run(struct planned *planned, const struct input *input, struct answer *answer);
+int select_run(struct planned *planned, const struct input *input, uint64_t chunks, struct answer *answer);
 void select_free(struct answer *answer);
 
 #endif

@@ -8,5 +8,6 @@ int run_topk(const struct settings *settings);
 int run_params(const struct settings *settings);
 int run_explain(const struct settings *settings);
 int run_devices(const struct settings *settings);
+int run_selftest(const struct settings *settings);
 
 #endif

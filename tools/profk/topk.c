@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "check.h"
 #include "npy.h"
 #include "out.h"
 #include "output.h"
@@ -28,7 +29,7 @@ static int check_settings(const struct settings *settings)
         return fail(EXIT_WRONG, "the file is missing; give one, or - for standard input, see profk topk --help");
     if (settings->values && settings->indices && strcmp(settings->values, settings->indices) == 0)
         return fail(EXIT_WRONG, "--values and --indices both name %s; give two paths", settings->values);
-    return planned_refuse(settings, "topk");
+    return check_command_line(settings, "topk");
 }
 
 static int open_input(struct input *input, const struct settings *settings)
@@ -36,11 +37,7 @@ static int open_input(struct input *input, const struct settings *settings)
     const uint64_t *rows = settings->given & GIVEN_ROWS ? &settings->rows : NULL;
     int status = input_open(input, settings->file, settings->dtype, rows);
 
-    if (status == EXIT_DONE && input->rows > 1)
-        status = fail(exit_status_of(PROFK_ERR_UNSUPPORTED),
-                      "%s has %" PRIu64 " rows, and more than one is not in this release; give one row at a time",
-                      input->source.name, input->rows);
-    return status == EXIT_DONE ? planned_check(settings, input->n) : status;
+    return status == EXIT_DONE ? check_shape(settings, input->n, input->rows) : status;
 }
 
 static int open_outputs(struct outputs *outputs, const struct settings *settings)
@@ -117,7 +114,7 @@ static int answer_input(const struct settings *settings, const struct input *inp
     if (status == EXIT_DONE)
         status = open_outputs(&outputs, settings);
     if (status == EXIT_DONE)
-        status = select_run(&planned, input, &answer);
+        status = select_run(&planned, input, settings->chunks, &answer);
     progress_clear();
     if (status == EXIT_DONE)
         status = write_outputs(&outputs, &planned, input, &answer);

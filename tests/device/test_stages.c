@@ -1,0 +1,1310 @@
+/*
+ * test_stages.c: each device stage by itself, against a plain host loop.
+ *
+ * Work-group sizes 1, 3, 64, 100 and the largest; every element width; both index widths; several rows, all of them,
+ * those of a list, or those of an empty list; random elements with many ties.  What a stage must not write is checked as
+ * well as what it must.  --small runs little of each, for Oclgrind; --long every stage in every configuration.
+ */
+#include <inttypes.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "profk.h"
+#include "stage_fixture.h"
+#include "support/fixture.h"
+#include "support/inputs.h"
+#include "support/reference.h"
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+#define FILE_BIT(name) (1u << PROFK__FILE_##name)
+
+static struct test_options options;
+
+/* ---- what is run ---- */
+
+enum { WIDTHS = 4, CONFIGS = 20 };
+
+/* Work-group, width, index width, vector, vectors of a work-item in a tile: a row for each size of work-group. */
+static const struct config all_configs[CONFIGS] = {
+    {1, 1, 4, 16, 2},   {1, 2, 8, 8, 4},    {1, 4, 4, 16, 1},   {1, 8, 8, 8, 2},
+    {3, 1, 8, 8, 3},    {3, 2, 4, 2, 8},    {3, 4, 8, 4, 4},    {3, 8, 4, 1, 8},
+    {64, 1, 8, 16, 2},  {64, 2, 4, 8, 4},   {64, 4, 8, 4, 4},   {64, 8, 4, 2, 4},
+    {100, 1, 4, 4, 4},  {100, 2, 8, 16, 2}, {100, 4, 4, 8, 2},  {100, 8, 8, 4, 1},
+    {1024, 1, 8, 1, 8}, {1024, 2, 4, 2, 1}, {1024, 4, 8, 4, 2}, {1024, 8, 4, 16, 1},
+};
+static const struct config small_configs[] = {{1, 4, 4, 4, 2}, {3, 8, 8, 2, 2}, {16, 1, 4, 8, 2}, {5, 2, 8, 4, 3}};
+
+/*
+ * Turns of configurations, as bits: a turn has every size of work-group and every width.  Compiling takes most of the
+ * time, so only long runs take all turns everywhere.
+ */
+enum { TURN_0 = 1, TURN_1 = 2, TURN_2 = 4, TURN_3 = 8, ALL_TURNS = 15 };
+
+static bool in_turns(size_t config, uint32_t turns)
+{
+    size_t turn = (config % WIDTHS + WIDTHS - config / WIDTHS % WIDTHS) % WIDTHS;
+
+    return options.small || options.long_run || (turns >> turn & 1) != 0;
+}
+
+/* Calls run for the configurations of some turns with a kit of the files. */
+static void for_each_config(uint32_t turns, uint32_t shape, uint32_t files,
+                            void (*run)(const struct kit *kit, uint64_t *state))
+{
+    const struct config *configs = options.small ? small_configs : all_configs;
+    size_t count = options.small ? COUNT(small_configs) : CONFIGS;
+
+    for (size_t i = 0; i < count; i++) {
+        uint64_t state = inputs_mix(options.seed, i);
+        struct kit kit;
+        if (!in_turns(i, turns))
+            continue;
+        kit_open(&kit, &configs[i], shape, files);
+        run(&kit, &state);
+        kit_close(&kit);
+    }
+}
+
+static void at_job(const struct job *job, const char *what)
+{
+    const struct config *c = &job->kit->config;
+    const struct profk__task *task = &job->task;
+
+    at_case("%s: wg=%u width=%u index=%u vector=%u items=%u shape=%u type=%s order=%u nan=%u service=%d rows=%u n=%" PRIu64
+            " stride=%" PRIu64 " k=%u pieces=%u",
+            what, (unsigned)c->wg, (unsigned)c->width_nbytes, (unsigned)c->index_nbytes, (unsigned)c->vector_width,
+            (unsigned)c->filter_items, (unsigned)job->kit->spec.filter_shape, reference_type(job->rule.type)->name,
+            (unsigned)job->rule.order, (unsigned)job->rule.nan, (int)job->service, (unsigned)task->rows, task->n,
+            task->stride, (unsigned)task->k, (unsigned)job->piece_count);
+}
+
+static bool untouched_bytes(const void *bytes, size_t nbytes)
+{
+    for (size_t i = 0; i < nbytes; i++)
+        if (((const unsigned char *)bytes)[i] != CANARY)
+            return false;
+    return true;
+}
+
+/* Small runs leave the larger sizes of a table out. */
+static bool too_large(uint64_t n, uint64_t small_limit)
+{
+    return options.small && n > small_limit;
+}
+
+/* ---- the host itself ---- */
+
+/* Sorting by the host's keys gives the reference's sequence, which compares numbers. */
+static void host_keys_order_values(void **unused)
+{
+    (void)unused;
+    for (uint32_t type = REFERENCE_FIRST_TYPE; type < REFERENCE_FIRST_TYPE + REFERENCE_TYPES; type++) {
+        for (uint32_t i = 0; i < 6; i++) {
+            struct rule rule = {type, i / 2, i % 2};
+            uint64_t values[SPECIALS_MAX], x[SPECIALS_MAX];
+            struct pair pairs[SPECIALS_MAX];
+            uint32_t ranked[SPECIALS_MAX];
+            size_t n = special_values(type, values);
+            for (size_t j = 0; j < n; j++) {
+                reference_store(type, x, j, values[j]);
+                pairs[j] = (struct pair){values[j], host_key(rule, values[j]), j};
+            }
+            CHECK(reference_rank(type, rule.order, rule.nan, x, n, n, ranked));
+            sort_by_rank(pairs, n);
+            for (size_t j = 0; j < n; j++)
+                CHECK(pairs[j].index == ranked[j]);
+        }
+    }
+}
+
+/* ---- sample ---- */
+
+/* Draws into ret, slots pairs a row. */
+static void draw(struct job *job, uint32_t slots, uint64_t key, struct pair *ret)
+{
+    size_t count = (size_t)job->task.rows * slots;
+    struct profk__pairs sample = new_pairs(job, count);
+
+    for (uint32_t i = 0; i < job->piece_count; i++)
+        CHECK_OK(profk__stage_sample(&job->chain, &job->task, &job->pieces[i], slots, key, sample));
+    job_wait(job);
+    download_pairs(job, sample, count, ret);
+}
+
+/* Distinct positions below n with their values; all positions if slots = n. */
+static void check_sample_row(const uint64_t *x, uint64_t n, uint32_t slots, const struct pair *row)
+{
+    struct pair *sorted = take(slots, sizeof *sorted);
+
+    memcpy(sorted, row, slots * sizeof *row);
+    sort_by_index(sorted, slots);
+    for (uint32_t i = 0; i < slots; i++) {
+        CHECK(sorted[i].index < n && sorted[i].bits == x[sorted[i].index]);
+        CHECK(i == 0 || sorted[i].index > sorted[i - 1].index);
+    }
+    free(sorted);
+}
+
+static void check_sample(const struct kit *kit, uint64_t *state, enum service service, uint64_t n, uint32_t slots,
+                         uint32_t parts)
+{
+    const uint32_t rows = 3;
+    const uint64_t stride = n + 5;
+    struct rule rule = random_rule(kit->config.width_nbytes, state);
+    struct pair *drawn = take(rows * slots, sizeof *drawn), *whole = take(rows * slots, sizeof *whole);
+    uint64_t *x = take((size_t)(rows * stride), sizeof *x), key = inputs_random(state);
+    struct job job;
+
+    random_elements(rule.type, state, (size_t)n, (size_t)(rows * stride), x);
+    job_open(&job, kit, rule, service, rows, n, stride, 1, 7);
+    job_load(&job, x, 3, parts, state);
+    at_job(&job, "sample");
+    draw(&job, slots, key, drawn);
+    job_load(&job, x, 0, 1, state);
+    draw(&job, slots, key, whole);
+    for (uint32_t row = 0; row < rows; row++) {
+        const struct pair *of_row = drawn + row * slots;
+        if (job_serves(&job, row))
+            check_sample_row(x + row * stride, n, slots, of_row);
+        else
+            CHECK(untouched_pairs(&job, of_row, slots));
+        CHECK(same_pairs(of_row, whole + row * slots, slots)); /* the same positions for any pieces */
+    }
+    free(x);
+    free(whole);
+    free(drawn);
+    bench_clear();
+}
+
+static void run_sample(const struct kit *kit, uint64_t *state)
+{
+    static const uint64_t sizes[] = {1, 2, 3, 5, 63, 64, 65, 255, 256, 257, 1000, 4095, 4097, 16385};
+
+    for (size_t i = 0; i < COUNT(sizes) && !too_large(sizes[i], 300); i++) {
+        enum service service = (enum service)(i % 2);
+        uint32_t some = (uint32_t)(1 + random_below(state, sizes[i]));
+        check_sample(kit, state, service, sizes[i], (uint32_t)sizes[i], 1 + (uint32_t)i % PIECES_MAX);
+        check_sample(kit, state, SERVE_ALL, sizes[i], some, 2);
+    }
+    check_sample(kit, state, SERVE_NONE, 100, 20, 2);
+}
+
+static void sample_values_and_pieces(void **unused)
+{
+    (void)unused;
+    for_each_config(TURN_0, 0, FILE_BIT(SAMPLE), run_sample);
+}
+
+static const struct config narrow_config = {1, 4, 4, 4, 2};
+
+/* A job whose elements are their positions; a row is the same as the next. */
+static void open_positions(struct job *job, const struct kit *kit, uint32_t rows, uint64_t n)
+{
+    uint64_t *x = take((size_t)n, sizeof *x), state = 0;
+
+    for (uint64_t i = 0; i < n; i++)
+        x[i] = i;
+    job_open(job, kit, (struct rule){PROFK_U32, PROFK_LARGEST, PROFK_NAN_LARGEST}, SERVE_ALL, rows, n, 0, 1, 0);
+    job_load(job, x, 0, 1, &state);
+    at_job(job, "sample of positions");
+    free(x);
+}
+
+/* S = n is a permutation; rows of a call and draws of one row with different keys differ. */
+static void check_permutation(const struct kit *kit, uint64_t n)
+{
+    const uint32_t rows = 4;
+    struct pair *drawn = take((size_t)(2 * rows * n), sizeof *drawn);
+    bool *seen = take((size_t)n, sizeof *seen);
+    struct job job;
+
+    open_positions(&job, kit, rows, n);
+    draw(&job, (uint32_t)n, 1, drawn);
+    draw(&job, (uint32_t)n, 2, drawn + rows * n);
+    for (uint32_t row = 0; row < 2 * rows; row++) {
+        memset(seen, 0, (size_t)n * sizeof *seen);
+        for (uint64_t i = 0; i < n; i++) {
+            const struct pair *pair = &drawn[row * n + i];
+            CHECK(pair->index < n && pair->bits == pair->index && !seen[pair->index]);
+            seen[pair->index] = true;
+        }
+        for (uint32_t other = 0; other < row && n >= 40; other++)
+            CHECK(!same_pairs(drawn + row * n, drawn + other * n, 40));
+    }
+    free(seen);
+    free(drawn);
+    bench_clear();
+}
+
+static void sample_is_a_permutation(void **unused)
+{
+    struct kit kit;
+
+    (void)unused;
+    kit_open(&kit, &narrow_config, 0, FILE_BIT(SAMPLE));
+    for (uint64_t n = 1; n <= (options.small ? 40 : 300); n++)
+        check_permutation(&kit, n);
+    for (uint32_t bits = 9; bits <= 17 && !options.small; bits++)
+        for (uint64_t n = (1u << bits) - 1; n <= (1u << bits) + 1; n++)
+            check_permutation(&kit, n);
+    kit_close(&kit);
+}
+
+/* A row's draw goes by its number in the call, whatever slab it is in. */
+static void sample_goes_by_row_number(void **unused)
+{
+    enum { N = 1000, SLOTS = 50 };
+    struct pair drawn[2][3 * SLOTS];
+    struct kit kit;
+    struct job job;
+
+    (void)unused;
+    kit_open(&kit, &narrow_config, 0, FILE_BIT(SAMPLE));
+    open_positions(&job, &kit, 3, N);
+    draw(&job, SLOTS, 77, drawn[0]);
+    job.task.first_row = 2;
+    draw(&job, SLOTS, 77, drawn[1]);
+    CHECK(same_pairs(drawn[0] + 2 * SLOTS, drawn[1], SLOTS));
+    CHECK(!same_pairs(drawn[0], drawn[1], SLOTS));
+    job.task.first_row = UINT64_C(1) << 33;
+    draw(&job, SLOTS, 77, drawn[1]);
+    CHECK(!same_pairs(drawn[0], drawn[1], SLOTS));
+    job.task.first_row = 0;
+    draw(&job, SLOTS, 77 + (UINT64_C(1) << 32), drawn[1]); /* the key's upper half counts */
+    CHECK(!same_pairs(drawn[0], drawn[1], SLOTS));
+    bench_clear();
+    kit_close(&kit);
+}
+
+/* (chi-square - degrees of freedom) / its standard deviation, for cells of the same probability. */
+static double chi_square_z(const uint32_t *counts, size_t cells, double draws)
+{
+    double expected = draws / (double)cells, sum = 0, freedom = (double)cells - 1;
+
+    for (size_t i = 0; i < cells; i++)
+        sum += ((double)counts[i] - expected) * ((double)counts[i] - expected) / expected;
+    return (sum - freedom) / sqrt(2 * freedom);
+}
+
+/* The cell of an ordered pair of different positions. */
+static size_t pair_cell(uint64_t n, uint64_t a, uint64_t b)
+{
+    return (size_t)(a * (n - 1) + b - (b > a));
+}
+
+static void check_cells(const char *what, uint64_t n, const uint32_t *counts, size_t cells, double draws)
+{
+    double z = chi_square_z(counts, cells, draws);
+
+    at_case("uniformity of %s: n=%" PRIu64 " z=%.2f", what, n, z);
+    CHECK(fabs(z) < 4);
+}
+
+/* Positions of the first and the last slot, ordered pairs of them, and pairs of rows that follow one another. */
+static void check_uniformity(const struct kit *kit, uint64_t n, uint32_t slots)
+{
+    enum { ROWS = 500, KEYS = 40 };
+    const size_t pairs = (size_t)(n <= 50 ? n * (n - 1) : 1), neighbours = (size_t)(n <= 50 ? n * n : 1);
+    uint32_t *first = take((size_t)n, sizeof *first), *last = take((size_t)n, sizeof *last);
+    uint32_t *both = take(pairs, sizeof *both), *next = take(neighbours, sizeof *next);
+    struct pair *drawn = take((size_t)ROWS * slots, sizeof *drawn);
+    struct job job;
+
+    for (uint64_t key = 1; key <= KEYS; key++) {
+        open_positions(&job, kit, ROWS, n);
+        draw(&job, slots, key, drawn);
+        for (uint32_t row = 0; row < ROWS; row++) {
+            uint64_t a = drawn[row * slots].index, b = drawn[row * slots + slots - 1].index;
+            first[a]++;
+            last[b]++;
+            if (n <= 50)
+                both[pair_cell(n, a, b)]++;
+            if (n <= 50 && row > 0)
+                next[drawn[(row - 1) * slots].index * n + a]++;
+        }
+        bench_clear();
+    }
+    check_cells("the first slot", n, first, (size_t)n, ROWS * KEYS);
+    check_cells("the last slot", n, last, (size_t)n, ROWS * KEYS);
+    if (n <= 50) {
+        check_cells("pairs of slots", n, both, pairs, ROWS * KEYS);
+        check_cells("the first slot of two rows", n, next, neighbours, (ROWS - 1) * KEYS);
+    }
+    free(drawn);
+    free(next);
+    free(both);
+    free(last);
+    free(first);
+}
+
+/* Keys are 1, 2, 3, ..: a fixed sequence, so this test gives the same numbers whatever the seed. */
+static void sample_is_uniform(void **unused)
+{
+    static const struct {
+        uint64_t n;
+        uint32_t slots;
+    } cases[] = {{5, 2}, {6, 2}, {8, 2}, {8, 5}, {12, 2}, {12, 12}, {33, 3}, {40, 17}, {257, 4}, {1000, 2}, {2049, 2}};
+    struct kit kit;
+
+    (void)unused;
+    kit_open(&kit, &narrow_config, 0, FILE_BIT(SAMPLE));
+    for (size_t i = 0; i < COUNT(cases); i++)
+        check_uniformity(&kit, cases[i].n, cases[i].slots);
+    kit_close(&kit);
+}
+
+/* ---- threshold ---- */
+
+static void check_threshold_row(const struct job *job, uint32_t row, const struct pair *expected, uint64_t count_start,
+                                uint32_t cursor_start, const profk_row *result, const struct profk__row_state *state)
+{
+    if (!job_serves(job, row)) {
+        CHECK(untouched_bytes(result, sizeof *result) && untouched_bytes(state, sizeof *state));
+        return;
+    }
+    CHECK(state->tau_key == expected->key && state->tau_index == expected->index);
+    CHECK(result->status == PROFK_ROW_PENDING && result->R == count_start);
+    CHECK(state->cursor == cursor_start && state->base == cursor_start);
+}
+
+static void check_threshold(const struct kit *kit, uint64_t *state, enum service service, uint32_t slots, size_t variety)
+{
+    enum { ROWS = 3 };
+    struct rule rule = random_rule(kit->config.width_nbytes, state);
+    struct pair *pairs = take((size_t)ROWS * slots, sizeof *pairs);
+    struct profk__row_state states[ROWS];
+    profk_row results[ROWS];
+    struct profk__pairs sample;
+    struct job job;
+
+    job_open(&job, kit, rule, service, ROWS, UINT64_C(1) << 31, 0, 1, 0);
+    for (uint32_t row = 0; row < ROWS; row++)
+        random_pairs(rule, kit->config.index_nbytes, state, variety, slots, pairs + row * slots);
+    sample = upload_pairs(&job, pairs, (size_t)ROWS * slots);
+    for (uint32_t row = 0; row < ROWS; row++)
+        sort_by_rank(pairs + row * slots, slots);
+    at_job(&job, "threshold");
+    for (uint32_t t = 1; t <= slots; t += slots <= 40 || t == slots ? 1 : 1 + (uint32_t)random_below(state, slots - t)) {
+        uint64_t count_start = t % 2 == 0 ? 0 : UINT64_C(0x123456789) + t;
+        CHECK_OK(profk__stage_threshold(&job.chain, &job.task, sample, slots, t, count_start, 3 * t));
+        job_wait(&job);
+        get_results(&job, results);
+        get_states(&job, states);
+        for (uint32_t row = 0; row < ROWS; row++)
+            check_threshold_row(&job, row, &pairs[row * slots + t - 1], count_start, 3 * t, &results[row], &states[row]);
+    }
+    free(pairs);
+    bench_clear();
+}
+
+static void run_threshold(const struct kit *kit, uint64_t *state)
+{
+    static const uint32_t sizes[] = {1, 2, 7, 20, 300, 1500};
+
+    for (size_t i = 0; i < COUNT(sizes) && !too_large(sizes[i], 20); i++) {
+        check_threshold(kit, state, SERVE_ALL, sizes[i], 1 + random_below(state, sizes[i]));
+        check_threshold(kit, state, SERVE_LIST, sizes[i], 1); /* all keys equal */
+    }
+    check_threshold(kit, state, SERVE_NONE, 5, 2);
+}
+
+static void threshold_is_the_pair_of_rank_t(void **unused)
+{
+    (void)unused;
+    for_each_config(ALL_TURNS, 0, FILE_BIT(THRESHOLD), run_threshold);
+}
+
+/* ---- filter ---- */
+
+/* A filter run: thresholds, one a row, and what goes with them. */
+struct filter_run {
+    const uint64_t *x;      /* rows of task.n elements, task.stride apart */
+    const uint64_t *keys;   /* of x */
+    const struct pair *tau; /* one a row */
+    uint32_t capacity;
+    uint64_t count_start;
+    bool fold_last; /* the last piece is not the row's last */
+};
+
+/* Is what stands in a row's buffer made of different true hits? */
+static void check_true_hits(const struct job *job, const struct filter_run *run, uint32_t row, struct pair *stored,
+                            size_t count)
+{
+    sort_by_index(stored, count);
+    for (size_t i = 0; i < count; i++) {
+        uint64_t at = stored[i].index - job->index_base;
+        CHECK(at < job->task.n && stored[i].bits == run->x[row * job->task.stride + at]);
+        CHECK(pair_reaches(&stored[i], &run->tau[row]));
+        CHECK(i == 0 || stored[i].index > stored[i - 1].index);
+    }
+}
+
+static uint64_t count_hits(const struct job *job, const struct filter_run *run, uint32_t row)
+{
+    const uint64_t *keys = run->keys + row * job->task.stride;
+    uint64_t hits = 0;
+
+    for (uint64_t i = 0; i < job->task.n; i++) {
+        const struct pair pair = {0, keys[i], job->index_base + i};
+        hits += pair_reaches(&pair, &run->tau[row]);
+    }
+    return hits;
+}
+
+/* As many different true hits as there are, or as fit, are exactly what is to be stored. */
+static void check_filter_row(const struct job *job, const struct filter_run *run, uint32_t row, const profk_row *result,
+                             const struct profk__row_state *state, struct pair *stored)
+{
+    uint64_t hits, room = run->count_start > 0 ? 0 : run->capacity;
+
+    if (!job_serves(job, row)) {
+        CHECK(untouched_bytes(result, sizeof *result) && untouched_bytes(state, sizeof *state));
+        CHECK(untouched_pairs(job, stored, run->capacity));
+        return;
+    }
+    hits = count_hits(job, run, row);
+    CHECK(result->R + (state->cursor - state->base) == run->count_start + hits);
+    CHECK(state->base <= run->capacity && (!run->fold_last || state->base == state->cursor));
+    CHECK(result->status == PROFK_ROW_PENDING);
+    room = hits < room ? hits : room;
+    check_true_hits(job, run, row, stored, (size_t)room);
+    CHECK(untouched_pairs(job, stored + room, run->capacity - (size_t)room));
+}
+
+/* The thresholds go through a sample of one. */
+static void filter(struct job *job, const struct filter_run *run)
+{
+    uint32_t rows = job->task.rows;
+    size_t room = (size_t)rows * run->capacity;
+    profk_row *results = take(rows, sizeof *results);
+    struct profk__row_state *states = take(rows, sizeof *states);
+    struct pair *stored = take(room, sizeof *stored);
+    struct profk__pairs sample = upload_pairs(job, run->tau, rows), candidates = new_pairs(job, room);
+
+    CHECK_OK(profk__stage_threshold(&job->chain, &job->task, sample, 1, 1, run->count_start,
+                                    run->count_start > 0 ? run->capacity : 0));
+    for (uint32_t i = 0; i < job->piece_count; i++)
+        CHECK_OK(profk__stage_filter(&job->chain, &job->task, &job->pieces[i],
+                                     i + 1 == job->piece_count && !run->fold_last, run->capacity, candidates));
+    job_wait(job);
+    get_results(job, results);
+    get_states(job, states);
+    download_pairs(job, candidates, room, stored);
+    for (uint32_t row = 0; row < rows; row++)
+        check_filter_row(job, run, row, &results[row], &states[row], stored + (size_t)row * run->capacity);
+    free(stored);
+    free(states);
+    free(results);
+}
+
+static uint64_t *make_keys(struct rule rule, const uint64_t *x, size_t count)
+{
+    uint64_t *keys = take(count, sizeof *keys);
+
+    for (size_t i = 0; i < count; i++)
+        keys[i] = host_key(rule, x[i]);
+    return keys;
+}
+
+/* A threshold that few or many elements reach: an element's value, its index or one near. */
+static struct pair random_tau(const struct job *job, const uint64_t *x, uint64_t *state)
+{
+    uint64_t n = job->task.n, at = random_below(state, n);
+    uint64_t index = at + random_below(state, 3);
+    struct pair tau = {x[at], 0, job->index_base + (index > 0 && index <= n ? index - 1 : 0)};
+
+    set_keys(job->rule, &tau, 1);
+    return tau;
+}
+
+/* Indices end with the greatest, or lie beyond 32 bits, or start with 0. */
+static uint64_t random_base(const struct kit *kit, uint64_t n, uint64_t *state)
+{
+    if (random_below(state, 2) == 0)
+        return 0;
+    return kit->config.index_nbytes == 4 ? (UINT64_C(1) << 32) - n : (UINT64_C(1) << 32) - n / 2;
+}
+
+struct filter_shape {
+    enum service service;
+    uint32_t rows, lead, parts;
+    uint64_t n, stride;
+    size_t variety;
+};
+
+static void check_filter(const struct kit *kit, uint64_t *state, const struct filter_shape *shape, uint32_t capacity,
+                         uint64_t count_start)
+{
+    struct rule rule = random_rule(kit->config.width_nbytes, state);
+    size_t total = (size_t)((shape->rows - 1) * shape->stride + shape->n);
+    uint64_t *x = take(total, sizeof *x), *keys;
+    struct pair *tau = take(shape->rows, sizeof *tau);
+    struct filter_run run = {.x = x, .tau = tau, .capacity = capacity, .count_start = count_start};
+    struct job job;
+
+    random_elements(rule.type, state, shape->variety, total, x);
+    run.keys = keys = make_keys(rule, x, total);
+    run.fold_last = random_below(state, 4) == 0;
+    job_open(&job, kit, rule, shape->service, shape->rows, shape->n, shape->stride, 1, 0);
+    job.index_base = random_base(kit, shape->n, state);
+    job_load(&job, x, shape->lead, shape->parts, state);
+    for (uint32_t row = 0; row < shape->rows; row++)
+        tau[row] = random_tau(&job, x + row * shape->stride, state);
+    at_job(&job, "filter");
+    filter(&job, &run);
+    free(tau);
+    free(keys);
+    free(x);
+    bench_clear();
+}
+
+/* Row r starts r elements into the buffer: pieces start at every offset from a vector's boundary. */
+static void run_filter_starts(const struct kit *kit, uint64_t *state)
+{
+    const uint32_t rows = options.small ? 17 : 68;
+    const uint32_t step = options.small ? 7 : 1;
+
+    for (uint32_t n = 1; n <= 100; n += step) {
+        struct filter_shape shape = {SERVE_ALL, rows, 0, 1, n, 1, 1 + n % 9};
+        check_filter(kit, state, &shape, n, 0);
+    }
+}
+
+/* Around the sizes of vectors, blocks, tiles and parts; several pieces; little room; a count that starts high. */
+static void run_filter_sizes(const struct kit *kit, uint64_t *state)
+{
+    const uint64_t vector = kit->spec.vector_width, tile = kit->spec.wg[PROFK__FILE_FILTER] * kit->spec.filter_items * vector;
+    const uint64_t sizes[] = {1, vector, 16 * vector, 32 * vector, tile, 4096, 4096 * (uint64_t)kit->spec.wg[PROFK__FILE_STREAM]};
+
+    for (size_t i = 0; i < COUNT(sizes); i++) {
+        for (uint64_t n = sizes[i] > 1 ? sizes[i] - 1 : 1; n <= sizes[i] + 1; n++) {
+            struct filter_shape shape = {SERVE_ALL, 2, (uint32_t)random_below(state, 68), 1, n, n + 3, 20};
+            uint32_t little = (uint32_t)(1 + random_below(state, n));
+            if (n > (options.small ? 300 : 50000))
+                continue;
+            check_filter(kit, state, &shape, (uint32_t)n, 0);
+            shape.service = (enum service)random_below(state, SERVICES);
+            shape.parts = 1 + (uint32_t)random_below(state, PIECES_MAX);
+            shape.rows = 3;
+            check_filter(kit, state, &shape, little, 0);
+            shape.variety = (size_t)n;
+            check_filter(kit, state, &shape, little, random_below(state, 4) == 0 ? little + UINT64_C(5000000000) : 0);
+        }
+    }
+}
+
+/* All elements equal: exactly those up to the threshold's index pass, wherever that is. */
+static void run_filter_ties(const struct kit *kit, uint64_t *state)
+{
+    const uint32_t n = options.small ? 70 : 500;
+    struct rule rule = random_rule(kit->config.width_nbytes, state);
+    uint64_t *x = take(n, sizeof *x), *keys;
+    struct pair *tau = take(n, sizeof *tau);
+    struct filter_run run = {.x = x, .tau = tau, .capacity = n};
+    struct job job;
+
+    random_elements(rule.type, state, 1, n, x);
+    run.keys = keys = make_keys(rule, x, n);
+    job_open(&job, kit, rule, SERVE_ALL, n, n, 0, 1, 0);
+    job.index_base = random_base(kit, n, state);
+    job_load(&job, x, 5, 2, state);
+    for (uint32_t row = 0; row < n; row++)
+        tau[row] = (struct pair){x[0], keys[0], job.index_base + row};
+    at_job(&job, "filter of equal elements");
+    filter(&job, &run);
+    free(tau);
+    free(keys);
+    free(x);
+    bench_clear();
+}
+
+static void run_filter(const struct kit *kit, uint64_t *state)
+{
+    run_filter_starts(kit, state);
+    run_filter_sizes(kit, state);
+    run_filter_ties(kit, state);
+}
+
+static void tile_keeps_what_reaches(void **unused)
+{
+    (void)unused;
+    for_each_config(TURN_0 | TURN_2, PROFK_SHAPE_TILE, FILE_BIT(THRESHOLD) | FILE_BIT(FILTER) | FILE_BIT(REFINE), run_filter);
+}
+
+static void stream_keeps_what_reaches(void **unused)
+{
+    (void)unused;
+    for_each_config(TURN_1 | TURN_3, PROFK_SHAPE_STREAM, FILE_BIT(THRESHOLD) | FILE_BIT(STREAM) | FILE_BIT(REFINE), run_filter);
+}
+
+/* The special values of a type; of a byte all of its values. */
+static size_t values_to_try(uint32_t type, uint64_t *state, uint64_t *ret)
+{
+    size_t count = 0;
+
+    if (reference_type(type)->nbytes == 1 && !options.small) {
+        for (; count < 256; count++)
+            ret[count] = count;
+        return count;
+    }
+    count = special_values(type, ret);
+    random_elements(type, state, 8, 8, ret + count);
+    return count + 8;
+}
+
+/*
+ * Each value alone in a block (PK_BLOCK vectors) of elements that come last, held against each value as threshold, with
+ * the threshold's index before, amid and behind the blocks: a raw test that misses the value skips the block.
+ */
+static void check_soundness(const struct kit *kit, uint64_t *state, struct rule rule)
+{
+    const size_t block = 16 * (size_t)kit->spec.vector_width;
+    uint64_t values[256], last = last_value(rule);
+    size_t count = values_to_try(rule.type, state, values), n = count * block;
+    uint32_t places = count < 100 ? 3 : 1, rows = (uint32_t)count * places;
+    uint64_t *x = take(n, sizeof *x), *keys;
+    struct pair *tau = take(rows, sizeof *tau);
+    struct filter_run run = {.x = x, .tau = tau, .capacity = (uint32_t)n};
+    struct job job;
+
+    for (size_t i = 0; i < n; i++)
+        x[i] = last;
+    for (size_t i = 0; i < count; i++)
+        x[i * block + random_below(state, block)] = values[i];
+    run.keys = keys = make_keys(rule, x, n);
+    for (uint32_t row = 0; row < rows; row++) {
+        uint32_t place = places == 1 ? row % 3 : row / (uint32_t)count;
+        uint64_t index = place == 0 ? 0 : place == 1 ? random_below(state, n) : n - 1;
+        tau[row] = (struct pair){values[row % count], host_key(rule, values[row % count]), index};
+    }
+    job_open(&job, kit, rule, SERVE_ALL, rows, n, 0, 1, 0);
+    job_load(&job, x, 0, 1, state);
+    at_job(&job, "soundness");
+    filter(&job, &run);
+    free(tau);
+    free(keys);
+    free(x);
+    bench_clear();
+}
+
+/* Vectors of one element and of four: a block has 16 and 64. */
+static const struct config soundness_configs[][4] = {
+    {{1, 1, 4, 4, 4}, {1, 2, 4, 4, 4}, {1, 4, 4, 4, 4}, {1, 8, 4, 4, 4}},
+    {{64, 1, 4, 1, 8}, {64, 2, 4, 1, 8}, {64, 4, 4, 1, 8}, {64, 8, 4, 1, 8}},
+};
+
+static void check_all_rules(const struct config *configs, uint32_t shape, uint32_t file)
+{
+    uint64_t state = inputs_mix(options.seed, 1000);
+
+    for (size_t i = 0; i < 4; i++) {
+        struct kit kit;
+        kit_open(&kit, &configs[i], shape, file | FILE_BIT(THRESHOLD) | FILE_BIT(REFINE));
+        for (uint32_t type = REFERENCE_FIRST_TYPE; type < REFERENCE_FIRST_TYPE + REFERENCE_TYPES; type++) {
+            uint32_t policies = reference_type(type)->kind == REFERENCE_REAL ? 2 : 1;
+            if (reference_type(type)->nbytes != configs[i].width_nbytes)
+                continue;
+            for (uint32_t j = 0; j < 3 * policies; j++)
+                check_soundness(&kit, &state, (struct rule){type, j / policies, j % policies});
+        }
+        kit_close(&kit);
+    }
+}
+
+static void stream_skips_nothing_that_reaches(void **unused)
+{
+    (void)unused;
+    check_all_rules(soundness_configs[0], PROFK_SHAPE_STREAM, FILE_BIT(STREAM));
+    if (!options.small)
+        check_all_rules(soundness_configs[1], PROFK_SHAPE_STREAM, FILE_BIT(STREAM));
+}
+
+static void tile_skips_nothing_that_reaches(void **unused)
+{
+    (void)unused;
+    check_all_rules(soundness_configs[1], PROFK_SHAPE_TILE, FILE_BIT(FILTER));
+    if (!options.small)
+        check_all_rules(soundness_configs[0], PROFK_SHAPE_TILE, FILE_BIT(FILTER));
+}
+
+/* ---- refine ---- */
+
+enum { REFINE_ROWS = 8 };
+
+/* Row r has R[r] elements that reached the threshold, some of them in launches that are folded already. */
+static void set_counts(struct job *job, uint64_t *state, const uint64_t *R, uint32_t capacity)
+{
+    struct profk__row_state states[REFINE_ROWS];
+    profk_row results[REFINE_ROWS];
+
+    for (uint32_t row = 0; row < REFINE_ROWS; row++) {
+        uint64_t folded = R[row] > UINT32_MAX ? R[row] - random_below(state, capacity) : random_below(state, R[row] + 1);
+        uint32_t base = (uint32_t)(folded < capacity ? folded : capacity);
+        memset(&states[row], CANARY, sizeof states[row]);
+        states[row].base = base;
+        states[row].cursor = base + (uint32_t)(R[row] - folded);
+        results[row] = (profk_row){PROFK_ROW_PENDING, 99, folded};
+    }
+    job->task.states = upload_bytes(states, sizeof states);
+    job->task.results = upload_bytes(results, sizeof results);
+}
+
+/* winners: task.k places. */
+static void check_refine_row(const struct job *job, uint64_t R, const struct pair *candidates, uint32_t capacity,
+                             bool approximate, const profk_row *result, const struct profk__row_state *state,
+                             struct pair *winners)
+{
+    uint32_t k = job->task.k;
+    bool certified = R >= k && R <= capacity;
+    size_t count = (size_t)(R < capacity ? R : capacity), wanted = count < k ? count : k;
+    struct pair *expected = take(count, sizeof *expected);
+
+    wanted = certified || approximate ? wanted : 0;
+    memcpy(expected, candidates, count * sizeof *expected);
+    sort_by_rank(expected, count);
+    sort_by_rank(winners, wanted);
+    CHECK(same_pairs(winners, expected, wanted));
+    CHECK(untouched_pairs(job, winners + wanted, k - wanted));
+    CHECK(result->status == (certified ? PROFK_ROW_CERTIFIED : R < k ? PROFK_ROW_RECALL_MISS : PROFK_ROW_OVERFLOW));
+    CHECK(result->R == R && result->attempts == 3 && state->winners == wanted);
+    free(expected);
+}
+
+static void check_refine(const struct kit *kit, uint64_t *state, enum service service, uint32_t k, uint32_t capacity,
+                         uint32_t approximate)
+{
+    const uint64_t R[REFINE_ROWS] = {0, k - 1, k, (k + capacity) / 2, capacity, capacity + 1, capacity + 1000,
+                                     (UINT64_C(1) << 32) + k};
+    const size_t room = (size_t)REFINE_ROWS * capacity;
+    struct rule rule = random_rule(kit->config.width_nbytes, state);
+    struct pair *pairs = take(room, sizeof *pairs), *winners = take((size_t)REFINE_ROWS * k, sizeof *winners);
+    struct profk__pairs candidates, selected;
+    struct profk__row_state states[REFINE_ROWS];
+    profk_row results[REFINE_ROWS];
+    struct job job;
+
+    job_open(&job, kit, rule, service, REFINE_ROWS, UINT64_C(1) << 40, 0, k, 0);
+    set_counts(&job, state, R, capacity);
+    for (uint32_t row = 0; row < REFINE_ROWS; row++) {
+        random_pairs(rule, kit->config.index_nbytes, state, 1 + random_below(state, capacity), capacity,
+                     pairs + (size_t)row * capacity);
+        for (uint64_t i = R[row]; i < capacity; i++) /* left by others */
+            pairs[row * capacity + i] = (struct pair){first_value(rule), 0, 0};
+    }
+    candidates = upload_pairs(&job, pairs, room);
+    selected = new_pairs(&job, (size_t)REFINE_ROWS * k);
+    at_job(&job, "refine");
+    CHECK_OK(profk__stage_refine(&job.chain, &job.task, candidates, capacity, 3, approximate, selected));
+    job_wait(&job);
+    get_results(&job, results);
+    get_states(&job, states);
+    download_pairs(&job, selected, (size_t)REFINE_ROWS * k, winners);
+    for (uint32_t row = 0; row < REFINE_ROWS; row++) {
+        if (job_serves(&job, row))
+            check_refine_row(&job, R[row], pairs + (size_t)row * capacity, capacity, approximate != 0, &results[row],
+                             &states[row], winners + (size_t)row * k);
+        else
+            CHECK(results[row].attempts == 99 && untouched_bytes(&states[row].winners, sizeof states[row].winners)
+                  && untouched_pairs(&job, winners + (size_t)row * k, k));
+    }
+    free(winners);
+    free(pairs);
+    bench_clear();
+}
+
+static void run_refine(const struct kit *kit, uint64_t *state)
+{
+    static const struct {
+        uint32_t k, capacity;
+    } cases[] = {{1, 1}, {1, 9}, {9, 9}, {5, 30}, {50, 130}, {130, 130}, {700, 1500}, {1, 3000}, {1025, 2500}};
+
+    for (size_t i = 0; i < COUNT(cases) && !too_large(cases[i].capacity, 130); i++) {
+        check_refine(kit, state, SERVE_ALL, cases[i].k, cases[i].capacity, i % 2);
+        check_refine(kit, state, SERVE_LIST, cases[i].k, cases[i].capacity, (i + 1) % 2);
+    }
+    check_refine(kit, state, SERVE_NONE, 5, 30, 0);
+}
+
+static void refine_certifies_and_selects(void **unused)
+{
+    (void)unused;
+    for_each_config(TURN_0 | TURN_2, 0, FILE_BIT(REFINE), run_refine);
+}
+
+/* ---- collect ---- */
+
+/* What collect adds up for the rows served. */
+static struct profk__summary expected_summary(const struct job *job, const profk_row *results, uint32_t attempt,
+                                              uint32_t falls_back, struct profk__summary s)
+{
+    uint32_t served = 0, missed = 0;
+
+    for (uint32_t row = 0; row < job->task.rows; row++) {
+        if (!job_serves(job, row))
+            continue;
+        served++;
+        missed += results[row].status != PROFK_ROW_CERTIFIED;
+        s.recall_misses += results[row].status == PROFK_ROW_RECALL_MISS;
+        s.overflows += results[row].status == PROFK_ROW_OVERFLOW;
+    }
+    s.missed = missed;
+    s.attempts += served;
+    s.redraws += attempt > 1 ? served : 0;
+    s.fallbacks += falls_back ? missed : 0;
+    if (served > 0) { /* the slowest row of the call so far; the call starts with attempt 1 of its first slab */
+        uint32_t now = falls_back && missed > 0 ? attempt + 1 : attempt;
+        uint32_t before = attempt == 1 && job->task.first_row == 0 ? 0 : s.last_attempts;
+        s.last_attempts = now > before ? now : before;
+    }
+    return s;
+}
+
+/* The list: how many, then each missed row once, then nothing. */
+static void check_list(const struct job *job, const profk_row *results, uint32_t missed, const uint64_t *list)
+{
+    bool *listed = take(job->task.rows, sizeof *listed);
+
+    CHECK(list[0] == missed);
+    for (uint32_t i = 1; i <= missed; i++) {
+        CHECK(list[i] < job->task.rows && !listed[list[i]] && job_serves(job, (uint32_t)list[i]));
+        CHECK(results[list[i]].status != PROFK_ROW_CERTIFIED);
+        listed[list[i]] = true;
+    }
+    for (uint32_t i = missed + 1; i <= job->task.rows; i++)
+        CHECK(list[i] == canary(sizeof(cl_uint)));
+    free(listed);
+}
+
+static void check_collect(const struct kit *kit, uint64_t *state, enum service service, uint32_t rows, uint32_t attempt,
+                          uint32_t falls_back)
+{
+    const struct rule rule = {PROFK_U8, PROFK_LARGEST, PROFK_NAN_LARGEST};
+    const uint32_t worst = PROFK_ROW_CERTIFIED + (uint32_t)random_below(state, 3);
+    const struct profk__summary before = {7, (uint32_t)random_below(state, 4), UINT64_C(1) << 40, 10, 20, 30, 40};
+    profk_row *results = take(rows, sizeof *results);
+    uint64_t *list = take(rows + 1, sizeof *list);
+    struct profk__summary after, expected;
+    struct job job;
+
+    job_open(&job, kit, rule, service, rows, 100, 0, 1, random_below(state, 2) * 5);
+    for (uint32_t row = 0; row < rows; row++)
+        results[row].status = PROFK_ROW_CERTIFIED + (uint32_t)random_below(state, worst - PROFK_ROW_CERTIFIED + 1);
+    job.task.results = upload_bytes(results, rows * sizeof *results);
+    cl_mem missed = upload_canaries((rows + 1) * sizeof(cl_uint)), summary = upload_bytes(&before, sizeof before);
+    at_job(&job, "collect");
+    CHECK_OK(profk__stage_collect(&job.chain, &job.task, attempt, falls_back, missed, summary));
+    job_wait(&job);
+    download(missed, sizeof(cl_uint), rows + 1, list);
+    download_bytes(summary, sizeof after, &after);
+    expected = expected_summary(&job, results, attempt, falls_back, before);
+    CHECK(memcmp(&after, &expected, sizeof after) == 0);
+    check_list(&job, results, expected.missed, list);
+    free(list);
+    free(results);
+    bench_clear();
+}
+
+static void run_collect(const struct kit *kit, uint64_t *state)
+{
+    static const uint32_t sizes[] = {1, 2, 30, 99, 300};
+
+    for (size_t i = 0; i < COUNT(sizes); i++)
+        for (uint32_t j = 0; j < 4 * SERVICES; j++)
+            check_collect(kit, state, (enum service)(j % SERVICES), sizes[i], 1 + j / SERVICES % 2, j / SERVICES / 2);
+}
+
+static void collect_lists_and_counts(void **unused)
+{
+    (void)unused;
+    for_each_config(TURN_0 | TURN_2, 0, FILE_BIT(REFINE), run_collect);
+}
+
+/* ---- output: what sort and rows write ---- */
+
+enum { VALUES_START = 3, INDICES_START = 2, WANT_VALUES = 1, WANT_INDICES = 2 };
+
+struct written {
+    struct profk__output io;
+    uint32_t wants, index_nbytes;
+    size_t places; /* behind the start */
+};
+
+static struct written open_output(const struct job *job, uint32_t sort, uint32_t index, uint32_t wants, uint32_t pad)
+{
+    struct written out = {.wants = wants, .index_nbytes = index == PROFK_INDEX_U32 ? 4 : 8};
+
+    out.places = (size_t)(job->task.first_row + job->task.rows) * job->task.k;
+    out.io = (struct profk__output){
+        .values_start = VALUES_START, .indices_start = INDICES_START, .sort = sort, .index = index, .pad = pad};
+    if ((wants & WANT_VALUES) != 0)
+        out.io.values = upload_canaries((VALUES_START + out.places) * job->kit->config.width_nbytes);
+    if ((wants & WANT_INDICES) != 0)
+        out.io.indices = upload_canaries((INDICES_START + out.places) * out.index_nbytes);
+    return out;
+}
+
+/* Everything of one output buffer is as in expected, which covers the start, too. */
+static void check_words(cl_mem buffer, uint32_t nbytes, size_t start, const uint64_t *expected, size_t places)
+{
+    uint64_t *got = take(start + places, sizeof *got);
+
+    download(buffer, nbytes, start + places, got);
+    for (size_t i = 0; i < start; i++)
+        CHECK(got[i] == canary(nbytes));
+    for (size_t i = 0; i < places; i++)
+        CHECK(got[start + i] == expected[i]);
+    free(got);
+}
+
+/* pairs: task.k places a row of the slab in their sequence, of which counts[row] are winners. */
+static void check_output(const struct job *job, const struct written *out, const struct pair *pairs,
+                         const uint32_t *counts)
+{
+    uint32_t k = job->task.k, width = job->kit->config.width_nbytes;
+    uint64_t *values = take(out->places, sizeof *values), *indices = take(out->places, sizeof *indices);
+    uint64_t all = UINT64_MAX >> (64 - 8 * out->index_nbytes);
+
+    for (size_t i = 0; i < out->places; i++) {
+        size_t row = i / k, place = i % k;
+        bool served = row >= job->task.first_row && job_serves(job, (uint32_t)(row - job->task.first_row));
+        row -= served ? (size_t)job->task.first_row : 0;
+        bool won = served && place < counts[row], padded = served && !won && out->io.pad != 0;
+        values[i] = won ? pairs[row * k + place].bits : padded ? 0 : canary(width);
+        indices[i] = won ? pairs[row * k + place].index & all : padded ? all : canary(out->index_nbytes);
+    }
+    if (out->io.values != NULL)
+        check_words(out->io.values, width, VALUES_START, values, out->places);
+    if (out->io.indices != NULL)
+        check_words(out->io.indices, out->index_nbytes, INDICES_START, indices, out->places);
+    free(indices);
+    free(values);
+}
+
+/* Winners as the caller wants them. */
+static void sort_rows(struct pair *pairs, uint32_t k, const uint32_t *counts, uint32_t rows, uint32_t sort)
+{
+    for (uint32_t row = 0; row < rows; row++) {
+        if (sort == PROFK_SORT_RANK)
+            sort_by_rank(pairs + (size_t)row * k, counts[row]);
+        else if (sort == PROFK_SORT_INDEX)
+            sort_by_index(pairs + (size_t)row * k, counts[row]);
+    }
+}
+
+/* ---- sort ---- */
+
+enum { SORT_ROWS = 4 };
+
+/* Row r has counts[r] winners, in index order if in_order. */
+static struct profk__pairs upload_winners(struct job *job, uint64_t *state, const uint32_t *counts, bool in_order,
+                                          struct pair *pairs)
+{
+    struct profk__row_state states[SORT_ROWS];
+    uint32_t k = job->task.k;
+
+    memset(states, CANARY, sizeof states);
+    for (uint32_t row = 0; row < SORT_ROWS; row++) {
+        struct pair *of_row = pairs + (size_t)row * k;
+        states[row].winners = counts[row];
+        random_pairs(job->rule, job->kit->config.index_nbytes, state, 1 + random_below(state, k), k, of_row);
+        if (in_order)
+            sort_by_index(of_row, counts[row]);
+    }
+    job->task.states = upload_bytes(states, sizeof states);
+    return upload_pairs(job, pairs, (size_t)SORT_ROWS * k);
+}
+
+struct sort_case {
+    enum service service;
+    uint32_t k, sort, wants, pad;
+    bool in_order;
+};
+
+static void check_sort(const struct kit *kit, uint64_t *state, const struct sort_case *c)
+{
+    const uint32_t counts[SORT_ROWS] = {c->k, c->k, c->k / 2, 0};
+    struct rule rule = random_rule(kit->config.width_nbytes, state);
+    uint64_t n = kit->config.index_nbytes == 4 ? UINT64_C(1) << 32 : UINT64_C(1) << 40;
+    struct pair *pairs = take((size_t)SORT_ROWS * c->k, sizeof *pairs);
+    uint64_t counts_nbytes = profk__stage_sort_counts_nbytes(&kit->spec, c->k, c->sort);
+    struct profk__sort_scratch scratch;
+    struct profk__pairs winners;
+    struct job job;
+
+    job_open(&job, kit, rule, c->service, SORT_ROWS, n, 0, c->k, 2);
+    winners = upload_winners(&job, state, counts, c->in_order, pairs);
+    scratch.pairs = new_pairs(&job, counts_nbytes > 0 ? (size_t)SORT_ROWS * c->k : 0);
+    scratch.counts = upload_canaries((size_t)counts_nbytes * SORT_ROWS);
+    struct written out = open_output(&job, c->sort, (uint32_t)random_below(state, 2), c->wants, c->pad);
+    at_job(&job, "sort");
+    CHECK_OK(profk__stage_sort(&job.chain, &job.task, winners, c->in_order, scratch, &out.io));
+    job_wait(&job);
+    sort_rows(pairs, c->k, counts, SORT_ROWS, c->sort); /* unsorted winners come out as they stand */
+    check_output(&job, &out, pairs, counts);
+    free(pairs);
+    bench_clear();
+}
+
+static void run_sort(const struct kit *kit, uint64_t *state)
+{
+    const uint32_t local = profk__local_pairs(&kit->spec, PROFK__FILE_SORT);
+    const uint32_t sizes[] = {1, 2, 3, 31, 100, local - 1, local, local + 1, 5000, 9001};
+
+    for (size_t i = 0; i < COUNT(sizes) && !too_large(sizes[i], 100); i++) {
+        for (uint32_t sort = PROFK_SORT_RANK; sort <= PROFK_SORT_NONE; sort++) {
+            struct sort_case c = {SERVE_ALL, sizes[i], sort, WANT_VALUES | WANT_INDICES, (uint32_t)i % 2, false};
+            check_sort(kit, state, &c);
+            c.in_order = true;
+            c.service = SERVE_LIST;
+            c.wants = i % 2 == 0 ? WANT_VALUES : WANT_INDICES;
+            check_sort(kit, state, &c);
+        }
+        struct sort_case nothing = {SERVE_NONE, sizes[i], PROFK_SORT_RANK, WANT_VALUES | WANT_INDICES, 1, false};
+        check_sort(kit, state, &nothing);
+    }
+    if (options.small)
+        check_sort(kit, state,
+                   &(struct sort_case){SERVE_LIST, local + 1, PROFK_SORT_RANK, WANT_VALUES | WANT_INDICES, 1, false});
+}
+
+static void sort_orders_and_pads(void **unused)
+{
+    (void)unused;
+    for_each_config(TURN_1, 0, FILE_BIT(SORT), run_sort);
+}
+
+/* ---- rows and full: selection from the input ---- */
+
+/* The k winners of a row of x, by rank. */
+static void select_on_host(const struct job *job, const uint64_t *x, struct pair *ret)
+{
+    size_t n = (size_t)job->task.n;
+    struct pair *pairs = take(n, sizeof *pairs);
+
+    for (size_t i = 0; i < n; i++)
+        pairs[i] = (struct pair){x[i], host_key(job->rule, x[i]), job->index_base + i};
+    sort_by_rank(pairs, n);
+    memcpy(ret, pairs, job->task.k * sizeof *pairs);
+    free(pairs);
+}
+
+enum { INPUT_ROWS = 3 };
+
+static void check_results(const struct job *job, uint32_t attempts, bool sets_winners)
+{
+    struct profk__row_state states[INPUT_ROWS];
+    profk_row results[INPUT_ROWS];
+
+    get_results(job, results);
+    get_states(job, states);
+    for (uint32_t row = 0; row < INPUT_ROWS; row++) {
+        if (!job_serves(job, row)) {
+            CHECK(untouched_bytes(&results[row], sizeof results[row]));
+            continue;
+        }
+        CHECK(results[row].status == PROFK_ROW_CERTIFIED && results[row].attempts == attempts && results[row].R == 0);
+        CHECK(!sets_winners || states[row].winners == job->task.k);
+    }
+}
+
+/* Winners that went to their buffer, in any sequence or in index order, as expected. */
+static void check_winners(const struct job *job, struct profk__pairs winners, struct pair *expected, bool in_order)
+{
+    uint32_t k = job->task.k;
+    struct pair *got = take((size_t)INPUT_ROWS * k, sizeof *got);
+
+    download_pairs(job, winners, (size_t)INPUT_ROWS * k, got);
+    for (uint32_t row = 0; row < INPUT_ROWS; row++) {
+        struct pair *of_row = got + (size_t)row * k;
+        if (!job_serves(job, row)) {
+            CHECK(untouched_pairs(job, of_row, k));
+            continue;
+        }
+        if (!in_order)
+            sort_by_index(of_row, k);
+        sort_by_index(expected + (size_t)row * k, k);
+        CHECK(same_pairs(of_row, expected + (size_t)row * k, k));
+    }
+    free(got);
+}
+
+/* Sequences of a row that no sort was asked for may vary: brings what came out and what should into index order. */
+static void check_unsorted(const struct job *job, const struct written *out, struct pair *expected)
+{
+    uint32_t k = job->task.k;
+    uint64_t *values = take(VALUES_START + out->places, sizeof *values);
+    uint64_t *indices = take(INDICES_START + out->places, sizeof *indices);
+    struct pair *got = take(k, sizeof *got);
+
+    download(out->io.values, job->kit->config.width_nbytes, VALUES_START + out->places, values);
+    download(out->io.indices, out->index_nbytes, INDICES_START + out->places, indices);
+    for (uint32_t row = 0; row < INPUT_ROWS; row++) {
+        size_t from = (size_t)(job->task.first_row + row) * k;
+        if (!job_serves(job, row))
+            continue;
+        for (uint32_t i = 0; i < k; i++)
+            got[i] = (struct pair){values[VALUES_START + from + i], 0, indices[INDICES_START + from + i]};
+        sort_by_index(got, k);
+        sort_by_index(expected + (size_t)row * k, k);
+        CHECK(same_pairs(got, expected + (size_t)row * k, k));
+    }
+    free(got);
+    free(indices);
+    free(values);
+}
+
+/* A job over INPUT_ROWS random rows, and their winners by rank. */
+static struct pair *open_input(struct job *job, const struct kit *kit, uint64_t *state, enum service service, uint64_t n,
+                               uint32_t k, uint32_t parts, bool has_base)
+{
+    struct rule rule = random_rule(kit->config.width_nbytes, state);
+    const size_t variety = random_below(state, 3) == 0 ? 1 : 1 + (size_t)random_below(state, n);
+    const uint64_t stride = n + random_below(state, 5);
+    uint64_t *x = take((size_t)(INPUT_ROWS * stride), sizeof *x);
+    struct pair *expected = take((size_t)INPUT_ROWS * k, sizeof *expected);
+
+    random_elements(rule.type, state, variety, (size_t)(INPUT_ROWS * stride), x);
+    job_open(job, kit, rule, service, INPUT_ROWS, n, stride, k, 2);
+    job->index_base = has_base ? random_base(kit, n, state) : 0;
+    job_load(job, x, (uint32_t)random_below(state, 9), parts, state);
+    for (uint32_t row = 0; row < INPUT_ROWS; row++)
+        if (job_serves(job, row))
+            select_on_host(job, x + row * stride, expected + (size_t)row * k);
+    free(x);
+    return expected;
+}
+
+static void check_rows(const struct kit *kit, uint64_t *state, enum service service, uint64_t n, uint32_t k,
+                       uint32_t sort, uint32_t wants)
+{
+    const uint32_t counts[INPUT_ROWS] = {k, k, k};
+    bool finishes = profk__stage_rows_finishes(&kit->spec, k) != 0;
+    struct job job;
+    struct pair *expected = open_input(&job, kit, state, service, n, k, 1, false);
+    struct profk__pairs winners = new_pairs(&job, finishes ? 0 : (size_t)INPUT_ROWS * k);
+    struct written out = open_output(&job, sort, (uint32_t)random_below(state, 2), wants, 0);
+
+    at_job(&job, "rows");
+    CHECK_OK(profk__stage_rows(&job.chain, &job.task, &job.pieces[0], &out.io, winners));
+    job_wait(&job);
+    check_results(&job, 1, !finishes);
+    if (!finishes) {
+        check_winners(&job, winners, expected, false);
+    } else if (sort == PROFK_SORT_NONE) {
+        check_unsorted(&job, &out, expected);
+    } else {
+        sort_rows(expected, k, counts, INPUT_ROWS, sort);
+        check_output(&job, &out, expected, counts);
+    }
+    free(expected);
+    bench_clear();
+}
+
+static void run_rows(const struct kit *kit, uint64_t *state)
+{
+    const uint32_t local = profk__local_pairs(&kit->spec, PROFK__FILE_ROWS);
+    const uint32_t sizes[] = {1, 2, 7, 100, 333, local, local + 1, 5000};
+
+    for (size_t i = 0; i < COUNT(sizes) && !too_large(sizes[i], 100); i++) {
+        const uint32_t n = sizes[i], ks[] = {1, (n + 1) / 2, n, 1 + (uint32_t)random_below(state, n)};
+        for (size_t j = 0; j < COUNT(ks); j++) {
+            uint32_t both = WANT_VALUES | WANT_INDICES, one = j % 2 == 0 ? WANT_VALUES : WANT_INDICES;
+            check_rows(kit, state, SERVE_ALL, n, ks[j], PROFK_SORT_RANK, both);
+            check_rows(kit, state, SERVE_LIST, n, ks[j], PROFK_SORT_INDEX, one);
+            check_rows(kit, state, SERVE_ALL, n, ks[j], PROFK_SORT_NONE, both);
+        }
+    }
+    check_rows(kit, state, SERVE_NONE, 9, 4, PROFK_SORT_RANK, WANT_VALUES | WANT_INDICES);
+    if (options.small)
+        check_rows(kit, state, SERVE_LIST, local + 1, local + 1, PROFK_SORT_RANK, WANT_VALUES);
+}
+
+static void rows_selects_whole_rows(void **unused)
+{
+    (void)unused;
+    for_each_config(TURN_2, 0, FILE_BIT(ROWS), run_rows);
+}
+
+static struct profk__piece next_piece(const void *from, uint64_t number, uint64_t *first)
+{
+    const struct job *job = from;
+
+    *first += job->pieces[number].count;
+    return job->pieces[number];
+}
+
+static void check_full(const struct kit *kit, uint64_t *state, enum service service, uint64_t n, uint32_t k,
+                       uint32_t parts, uint32_t segments)
+{
+    struct job job;
+    struct pair *expected = open_input(&job, kit, state, service, n, k, parts, true);
+    struct profk__pieces pieces = {&job, parts, next_piece};
+    struct profk__pairs winners = new_pairs(&job, (size_t)INPUT_ROWS * k);
+    cl_mem histogram = upload_canaries(INPUT_ROWS * (size_t)profk__stage_full_histogram_nbytes(segments));
+    cl_mem counts = upload_canaries(INPUT_ROWS * (size_t)profk__stage_full_counts_nbytes(segments));
+
+    at_job(&job, "full");
+    CHECK_OK(profk__stage_full(&job.chain, &job.task, pieces, segments, 5, histogram, counts, winners));
+    job_wait(&job);
+    check_results(&job, 5, true);
+    check_winners(&job, winners, expected, true);
+    free(expected);
+    bench_clear();
+}
+
+static void run_full(const struct kit *kit, uint64_t *state)
+{
+    static const uint32_t sizes[] = {1, 2, 7, 100, 513, 3000};
+
+    for (size_t i = 0; i < COUNT(sizes) && !too_large(sizes[i], 100); i++) {
+        const uint32_t n = sizes[i], ks[] = {1, n, 1 + (uint32_t)random_below(state, n)};
+        for (size_t j = 0; j < COUNT(ks); j++) {
+            uint32_t parts = 1 + (uint32_t)random_below(state, PIECES_MAX);
+            uint32_t segments = 1 + (uint32_t)random_below(state, 9);
+            check_full(kit, state, SERVE_ALL, n, ks[j], 1, segments);
+            check_full(kit, state, (enum service)(j % 2), n, ks[j], parts, segments);
+        }
+    }
+    check_full(kit, state, SERVE_NONE, 9, 4, 2, 3);
+}
+
+static void full_selects_from_the_input(void **unused)
+{
+    (void)unused;
+    for_each_config(TURN_3, 0, FILE_BIT(FULL), run_full);
+}
+
+int main(int argc, char **argv)
+{
+    static const struct CMUnitTest tests[] = {
+        cmocka_unit_test(host_keys_order_values),
+        cmocka_unit_test(sample_values_and_pieces),
+        cmocka_unit_test(sample_is_a_permutation),
+        cmocka_unit_test(sample_goes_by_row_number),
+        cmocka_unit_test(sample_is_uniform),
+        cmocka_unit_test(threshold_is_the_pair_of_rank_t),
+        cmocka_unit_test(tile_keeps_what_reaches),
+        cmocka_unit_test(stream_keeps_what_reaches),
+        cmocka_unit_test(tile_skips_nothing_that_reaches),
+        cmocka_unit_test(stream_skips_nothing_that_reaches),
+        cmocka_unit_test(refine_certifies_and_selects),
+        cmocka_unit_test(collect_lists_and_counts),
+        cmocka_unit_test(sort_orders_and_pads),
+        cmocka_unit_test(rows_selects_whole_rows),
+        cmocka_unit_test(full_selects_from_the_input),
+    };
+    int status;
+
+    options = test_options_read(argc, argv, 20240229);
+    status = bench_open(options.seed);
+    if (status == 0)
+        status = cmocka_run_group_tests(tests, NULL, NULL);
+    bench_close();
+    return status;
+}
