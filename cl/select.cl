@@ -102,8 +102,8 @@ typedef struct {
 } pk_summary;
 
 /* One work-group lists those of the rows served that are not certified: to[0] rows, then their numbers.  After the
- * last attempt these go to the full selection, if falls_back. */
-PK_KERNEL void profk_collect(uint attempt, uint falls_back, pk_rows rows, __global const uint *from, __global uint *to,
+ * last attempt these go to the full selection, if falls_back.  starts: the summary is new. */
+PK_KERNEL void profk_collect(uint attempt, uint falls_back, uint starts, pk_rows rows, __global const uint *from, __global uint *to,
                              __global const pk_result *results, __global pk_summary *summary)
 {
     __local uint counted[3]; /* missed, recall misses, overflows */
@@ -123,14 +123,22 @@ PK_KERNEL void profk_collect(uint attempt, uint falls_back, pk_rows rows, __glob
     }
     PK_BARRIER();
     if (item == 0) {
-        to[0] = summary->missed = counted[0];
-        summary->attempts += count;
-        summary->recall_misses += counted[1];
-        summary->overflows += counted[2];
-        summary->redraws += attempt > 1u ? count : 0;
-        summary->fallbacks += falls_back ? counted[0] : 0;
+        pk_summary sum;
+        sum.last_attempts = attempt == 1u && rows.first == 0 ? 0 : summary->last_attempts;
+        sum.attempts = starts ? 0 : summary->attempts;
+        sum.recall_misses = starts ? 0 : summary->recall_misses;
+        sum.overflows = starts ? 0 : summary->overflows;
+        sum.redraws = starts ? 0 : summary->redraws;
+        sum.fallbacks = starts ? 0 : summary->fallbacks;
+
+        to[0] = sum.missed = counted[0];
+        sum.attempts += count;
+        sum.recall_misses += counted[1];
+        sum.overflows += counted[2];
+        sum.redraws += attempt > 1u ? count : 0;
+        sum.fallbacks += falls_back ? counted[0] : 0;
         if (count > 0)
-            summary->last_attempts = max(attempt == 1u && rows.first == 0 ? 0 : summary->last_attempts,
-                                         falls_back && counted[0] > 0 ? attempt + 1u : attempt);
+            sum.last_attempts = max(sum.last_attempts, falls_back && counted[0] > 0 ? attempt + 1u : attempt);
+        *summary = sum;
     }
 }

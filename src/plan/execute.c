@@ -132,8 +132,9 @@ static profk_status enqueue_attempt(struct run *run, uint32_t attempt)
     TRY(profk__stage_refine(chain, task, pairs(run, PROFK__CANDIDATE_BITS), capacity, attempt, approximate,
                             pairs(run, PROFK__WINNER_BITS)));
     TRY(enqueue_sort(run, 0));
-    TRY(profk__stage_collect(chain, task, attempt, falls_back, missed_of(run, attempt),
-                             plan->workspace.section[PROFK__SUMMARY]));
+    TRY(profk__stage_collect(chain, task, attempt, falls_back, !plan->workspace.summary_is_written,
+                             missed_of(run, attempt), plan->workspace.section[PROFK__SUMMARY]));
+    run->plan->workspace.summary_is_written = 1;
 done:
     return st;
 }
@@ -283,15 +284,10 @@ static profk_status select_rows(struct run *run)
 {
     profk_status st = PROFK_OK;
     profk_plan *plan = run->plan;
-    static const struct profk__summary zero = {0};
 
     if (plan->workspace.buffer == NULL)
         TRY(profk__workspace_allocate(plan));
     run->task = make_task(plan);
-    if (plan->workspace.section[PROFK__SUMMARY] != NULL && !plan->workspace.summary_is_zero) {
-        TRY(profk__chain_fill(&run->chain, plan->workspace.section[PROFK__SUMMARY], &zero, 0, sizeof zero));
-        plan->workspace.summary_is_zero = 1;
-    }
     TRY(fill_results(run, PROFK_ROW_PENDING));
     for (uint64_t first = 0; first < plan->problem.rows; first += plan->layout.rows) {
         uint64_t left = plan->problem.rows - first;

@@ -173,7 +173,7 @@ profk_status profk__plan_settle(profk_plan *plan)
     if (plan->last.event == NULL)
         goto done;
     TRY(wait_for_last(plan));
-    if (plan->workspace.section[PROFK__SUMMARY] != NULL)
+    if (plan->workspace.summary_is_written)
         TRY_CL(clEnqueueReadBuffer(plan->last.queue, plan->workspace.section[PROFK__SUMMARY], CL_TRUE, 0,
                                    sizeof plan->summary, &plan->summary, 0, NULL, NULL));
 done:

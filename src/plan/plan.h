@@ -50,7 +50,7 @@ struct profk__layout {
 struct profk__workspace {
     cl_mem buffer; /* the plan's own or the caller's, retained; NULL before the first run */
     cl_mem section[PROFK__SECTION_COUNT];
-    int summary_is_zero; /* the device has been told to clear it */
+    int summary_is_written; /* the device has been told to write it */
 };
 
 /* What a plan remembers of its last call. */

@@ -171,7 +171,7 @@ static void keep_summary(profk_plan *plan)
     old->redraws += now->redraws;
     old->fallbacks += now->fallbacks;
     *now = (struct profk__summary){.last_attempts = now->last_attempts};
-    plan->workspace.summary_is_zero = 0;
+    plan->workspace.summary_is_written = 0;
 }
 
 profk_status profk__workspace_cut(profk_plan *plan, cl_mem buffer, uint64_t offset_nbytes)

@@ -20,13 +20,13 @@ profk_status profk__stage_refine(struct profk__chain *chain, const struct profk_
 }
 
 profk_status profk__stage_collect(struct profk__chain *chain, const struct profk__task *task, uint32_t attempt,
-                                  uint32_t falls_back, cl_mem missed, cl_mem summary)
+                                  uint32_t falls_back, uint32_t starts, cl_mem missed, cl_mem summary)
 {
     struct profk__rows rows;
     cl_mem list;
     const struct profk__arg args[] = {
-        PROFK__ARG(attempt), PROFK__ARG(falls_back),    PROFK__ARG(rows),    PROFK__ARG(list),
-        PROFK__ARG(missed),  PROFK__ARG(task->results), PROFK__ARG(summary),
+        PROFK__ARG(attempt), PROFK__ARG(falls_back), PROFK__ARG(starts),        PROFK__ARG(rows),
+        PROFK__ARG(list),    PROFK__ARG(missed),     PROFK__ARG(task->results), PROFK__ARG(summary),
     };
 
     profk__serve(task, 1, &rows, &list);

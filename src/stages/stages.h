@@ -167,9 +167,10 @@ profk_status profk__stage_refine(struct profk__chain *chain, const struct profk_
                                  struct profk__pairs candidates, uint32_t capacity, uint32_t attempt,
                                  uint32_t approximate, struct profk__pairs winners);
 
-/* Lists the rows served that missed in `missed` and adds the attempt up in `summary` (profk__summary). */
+/* Lists the rows served that missed in `missed` and adds the attempt up in `summary` (profk__summary), which is written
+ * anew if starts. */
 profk_status profk__stage_collect(struct profk__chain *chain, const struct profk__task *task, uint32_t attempt,
-                                  uint32_t falls_back, cl_mem missed, cl_mem summary);
+                                  uint32_t falls_back, uint32_t starts, cl_mem missed, cl_mem summary);
 
 /* The caller's buffers; values or indices may be NULL. */
 struct profk__output {

@@ -134,9 +134,21 @@ static size_t special_floats(uint32_t type, uint64_t *ret)
     uint64_t all = all_bits(type), sign = all ^ all >> 1;
     uint64_t infinity = inputs_encode(type, (double)INFINITY), one = inputs_encode(type, 1.0);
     uint64_t normal = infinity & (0 - infinity); /* the exponent's lowest bit */
-    const uint64_t sizes[] = {0,       1,       2,        normal - 1,      normal,           normal + 1,
-                              one - 1, one,     one + 1,  infinity - 1,    infinity,         infinity + 1,
-                              infinity + 2, infinity + normal / 2, sign - 1};
+    const uint64_t sizes[] = {0,
+                              1,
+                              2,
+                              normal - 1,
+                              normal,
+                              normal + 1,
+                              one - 1,
+                              one,
+                              one + 1,
+                              infinity - 1,
+                              infinity,
+                              infinity + 1,
+                              infinity + 2,
+                              infinity + normal / 2,
+                              sign - 1};
     size_t count = 0;
 
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
@@ -378,7 +390,7 @@ void kit_close(struct kit *kit)
 
 bool job_serves(const struct job *job, uint32_t row)
 {
-    return job->service == SERVE_ALL || (job->service == SERVE_LIST && (job->task.rows == 1 || row % 2 == 1));
+    return job->service == SERVE_ALL || (job->service == SERVE_LIST && row % 2 == 0);
 }
 
 /* The list as the device would make it: how many, then the rows. */
@@ -396,8 +408,8 @@ static cl_mem upload_list(const struct job *job)
     return list;
 }
 
-void job_open(struct job *job, const struct kit *kit, struct rule rule, enum service service, uint32_t rows, uint64_t n,
-              uint64_t stride, uint32_t k, uint64_t first_row)
+void job_open(struct job *job, const struct kit *kit, struct rule rule, enum service service, uint32_t rows,
+              uint64_t n, uint64_t stride, uint32_t k, uint64_t first_row)
 {
     *job = (struct job){.kit = kit, .rule = rule, .service = service};
     job->task = (struct profk__task){

@@ -5,9 +5,9 @@
  *   kit     the kernels of one specialisation
  *   job     a task over some rows with its input, states and results
  *
- * On the host every element, key and index is 64 bits wide; upload and download narrow and widen.  Buffers are as large
- * as what they hold and start full of 0xCC, so that a checker sees the first byte beyond and a test sees what was not
- * to be written.  Keys are made here a second time, from numbers, and nothing of the library's rule is used.
+ * On the host every element, key and index is 64 bits wide; upload and download narrow and widen.  Buffers are as
+ * large as what they hold, so that a checker sees the first byte beyond, and start full of 0xCC, so that a test sees
+ * what was not to be written.  Keys are made here a second time, from numbers; nothing of the library's rule is used.
  */
 #ifndef PROFK_TESTS_STAGE_FIXTURE_H
 #define PROFK_TESTS_STAGE_FIXTURE_H
@@ -99,7 +99,12 @@ void kit_close(struct kit *kit);
 
 /* ---- a task ---- */
 
-enum service { SERVE_ALL, SERVE_LIST, SERVE_NONE, SERVICES }; /* all rows; every other one, backwards; an empty list */
+enum service {
+    SERVE_ALL,
+    SERVE_LIST,
+    SERVE_NONE,
+    SERVICES
+}; /* all rows; every other one, backwards; an empty list */
 
 struct job {
     const struct kit *kit;
@@ -113,12 +118,12 @@ struct job {
 };
 
 /* Results and states are full of canaries; a list is served by fewer work-groups than it has rows. */
-void job_open(struct job *job, const struct kit *kit, struct rule rule, enum service service, uint32_t rows, uint64_t n,
-              uint64_t stride, uint32_t k, uint64_t first_row);
+void job_open(struct job *job, const struct kit *kit, struct rule rule, enum service service, uint32_t rows,
+              uint64_t n, uint64_t stride, uint32_t k, uint64_t first_row);
 
 /*
- * Cuts rows of x into `parts` pieces at random places, each in a buffer of its own behind `lead` elements; whatever is
- * not of the piece would come first if it were read.
+ * Cuts rows of x into `parts` pieces at random places, each in a buffer of its own behind `lead` elements; whatever
+ * is not of the piece would come first if it were read.
  */
 void job_load(struct job *job, const uint64_t *x, uint32_t lead, uint32_t parts, uint64_t *state);
 
