@@ -45,8 +45,8 @@ static cl_kernel make_kernel(cl_context context, cl_device_id device, cl_mem val
 
     check(clBuildProgram(program, 1, &device, "", NULL, NULL) == CL_SUCCESS, "clBuildProgram");
     cl_kernel kernel = clCreateKernel(program, "weigh", NULL);
-    check(kernel != NULL && clSetKernelArg(kernel, 0, sizeof values, &values) == CL_SUCCESS
-              && clSetKernelArg(kernel, 1, sizeof weights, &weights) == CL_SUCCESS,
+    check(kernel != NULL && clSetKernelArg(kernel, 0, sizeof values, &values) == CL_SUCCESS &&
+              clSetKernelArg(kernel, 1, sizeof weights, &weights) == CL_SUCCESS,
           "clCreateKernel");
     clReleaseProgram(program);
     return kernel;
@@ -97,11 +97,11 @@ int main(void)
           "clEnqueueNDRangeKernel");
 
     /* The program's own wait.  The row says whether the result is certified. */
-    check(clEnqueueReadBuffer(queue, weights, CL_TRUE, 0, sizeof weight, weight, 1, &weighed, NULL) == CL_SUCCESS
-              && clEnqueueReadBuffer(queue, results, CL_TRUE, 0, sizeof row, &row, 1, &weighed, NULL) == CL_SUCCESS,
+    check(clEnqueueReadBuffer(queue, weights, CL_TRUE, 0, sizeof weight, weight, 1, &weighed, NULL) == CL_SUCCESS &&
+              clEnqueueReadBuffer(queue, results, CL_TRUE, 0, sizeof row, &row, 1, &weighed, NULL) == CL_SUCCESS,
           "clEnqueueReadBuffer");
-    printf("status %u after %u attempt(s); weights %.7f %.7f ... %.7f\n", (unsigned)row.status, (unsigned)row.attempts,
-           (double)weight[0], (double)weight[1], (double)weight[K - 1]);
+    printf("status %u after %u attempt(s); weights %.7f %.7f ... %.7f\n", (unsigned)row.status,
+           (unsigned)row.attempts, (double)weight[0], (double)weight[1], (double)weight[K - 1]);
     check(is_right(row, weight), "the comparison with the input");
 
     clReleaseEvent(written);

@@ -1,6 +1,6 @@
 /*
- * batch.c: the three least elements of each of 1000 rows, in one call.  The rows of a table stand 64 elements apart and
- * hold 50 each; what lies between them is not looked at.
+ * batch.c: the three least elements of each of 1000 rows, in one call.  The rows of a table stand 64 elements apart
+ * and hold 50 each; what lies between them is not looked at.
  *
  *     cc batch.c $(pkg-config --cflags --libs profk) -o batch
  */
@@ -32,7 +32,8 @@ static int row_is_right(int r)
     int right = results[r].status == PROFK_ROW_CERTIFIED;
 
     for (int i = 0; i < K; i++)
-        right = right && indices[r][i] < N && values[r][i] == x[r][indices[r][i]] && place_of(x[r], indices[r][i]) == i;
+        right =
+            right && indices[r][i] < N && values[r][i] == x[r][indices[r][i]] && place_of(x[r], indices[r][i]) == i;
     return right;
 }
 

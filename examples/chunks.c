@@ -1,6 +1,7 @@
 /*
- * chunks.c: the greatest elements of one long row that lies in pieces in two buffers, as inputs do that are larger than
- * one allocation or arrive in parts.  The pieces tile the row in ascending order; an index counts from the row's start.
+ * chunks.c: the greatest elements of one long row that lies in pieces in two buffers, as inputs do that are larger
+ * than one allocation or arrive in parts.  The pieces tile the row in ascending order; an index counts from the row's
+ * start.
  *
  *     cc chunks.c $(pkg-config --cflags --libs profk) -lOpenCL -o chunks
  */
@@ -26,8 +27,8 @@ static void check(int ok, const char *what)
 static cl_mem make_buffer(cl_context context, size_t nbytes, void *content)
 {
     cl_int code = CL_SUCCESS;
-    cl_mem buffer = clCreateBuffer(context, CL_MEM_READ_WRITE | (content ? CL_MEM_COPY_HOST_PTR : 0), nbytes, content,
-                                   &code);
+    cl_mem buffer =
+        clCreateBuffer(context, CL_MEM_READ_WRITE | (content ? CL_MEM_COPY_HOST_PTR : 0), nbytes, content, &code);
 
     check(code == CL_SUCCESS, "clCreateBuffer");
     return buffer;
@@ -64,9 +65,9 @@ int main(void)
     /* The row's first and last part lie in one buffer, its middle part in another. */
     cl_mem outer = make_buffer(context, 2 * PART * sizeof *x, NULL);
     cl_mem middle = make_buffer(context, PART * sizeof *x, x + PART);
-    check(clEnqueueWriteBuffer(queue, outer, CL_TRUE, 0, PART * sizeof *x, x, 0, NULL, NULL) == CL_SUCCESS
-              && clEnqueueWriteBuffer(queue, outer, CL_TRUE, PART * sizeof *x, PART * sizeof *x, x + 2 * PART, 0, NULL,
-                                      NULL) == CL_SUCCESS,
+    check(clEnqueueWriteBuffer(queue, outer, CL_TRUE, 0, PART * sizeof *x, x, 0, NULL, NULL) == CL_SUCCESS &&
+              clEnqueueWriteBuffer(queue, outer, CL_TRUE, PART * sizeof *x, PART * sizeof *x, x + 2 * PART, 0, NULL,
+                                   NULL) == CL_SUCCESS,
           "clEnqueueWriteBuffer");
     profk_chunk chunks[3] = {{outer, 0, PART, 0, NULL, PROFK_MEM_BUFFER, 0, {0, 0}},
                              {middle, 0, PART, PART, NULL, PROFK_MEM_BUFFER, 0, {0, 0}},
@@ -77,8 +78,8 @@ int main(void)
     profk_problem_init(&problem, sizeof problem, PROFK_U16, N, K);
     check(profk_plan_create(ctx, &problem, NULL, PROFK_ESTIMATE, &plan) == PROFK_OK, "profk_plan_create");
     check(profk_execute(plan, queue, &io, 0, NULL, NULL) == PROFK_OK, "profk_execute");
-    check(clEnqueueReadBuffer(queue, values, CL_TRUE, 0, sizeof value, value, 0, NULL, NULL) == CL_SUCCESS
-              && clEnqueueReadBuffer(queue, indices, CL_TRUE, 0, sizeof index, index, 0, NULL, NULL) == CL_SUCCESS,
+    check(clEnqueueReadBuffer(queue, values, CL_TRUE, 0, sizeof value, value, 0, NULL, NULL) == CL_SUCCESS &&
+              clEnqueueReadBuffer(queue, indices, CL_TRUE, 0, sizeof index, index, 0, NULL, NULL) == CL_SUCCESS,
           "clEnqueueReadBuffer");
     for (int i = 0; i < K; i++) {
         printf("%d  x[%6" PRIu64 "] = %u\n", i + 1, index[i], (unsigned)value[i]);
