@@ -36,10 +36,8 @@ PK_KERNEL void profk_filter(__global const pk_bits *input,
     PK_FOR_EACH_TASK(task, rows, list)
     {
         uint row = PK_TASK_ROW(task, rows, list);
-        ulong tile = (ulong)PK_TASK_PART(task, rows) * (PK_WG * PK_ITEMS) + item;
+        uint tile = PK_TASK_PART(task, rows) * (PK_WG * PK_ITEMS) + item; /* this work-item's first vector */
         __global const pk_bits *elements = input + start + row * stride;
-        __global pk_bits *to_bits = candidate_bits + (ulong)row * capacity;
-        __global pk_index *to_index = candidate_index + (ulong)row * capacity;
         pk_bits tau_key = (pk_bits)states[row].tau_key;
         pk_index tau_index = (pk_index)states[row].tau_index;
         /* a tile wholly behind tau_index is held against the successor of tau_key: ties do not count there */
@@ -51,8 +49,8 @@ PK_KERNEL void profk_filter(__global const pk_bits *input,
         uint hits = 0; /* bit j: vector j of this work-item may hold something */
 
         for (uint j = 0; j < PK_ITEMS; j++) {
-            ulong v = tile + j * PK_WG;
-            ulong at = v * PK_VEC; /* element `at - skip` of the launch */
+            uint v = tile + j * PK_WG;
+            uint at = v * PK_VEC; /* element `at - skip` of the launch; it has at most 2^31, so this fits */
             bool whole = at >= skip && at - skip + PK_VEC <= count;
             bool may_reach = v < vectors;
             if (whole) {
@@ -64,9 +62,9 @@ PK_KERNEL void profk_filter(__global const pk_bits *input,
 
         uint mine = 0;
         for (uint rest = hits; rest != 0; rest &= rest - 1u) {
-            ulong at = (tile + (31u - clz(rest & (0u - rest))) * PK_WG) * PK_VEC;
+            uint at = (tile + (31u - clz(rest & (0u - rest))) * PK_WG) * PK_VEC;
             for (uint e = 0; e < PK_VEC; e++) {
-                ulong i = at + e - skip; /* wraps below 0 */
+                uint i = at + e - skip; /* wraps below 0 */
                 if (i < count && pk_reaches(pk_key(elements[i], rule), (pk_index)(first + i), tau_key, tau_index))
                     mine++;
             }
@@ -82,10 +80,11 @@ PK_KERNEL void profk_filter(__global const pk_bits *input,
         PK_BARRIER();
 
         uint old = slot[0];
+        ulong base = (ulong)row * capacity;
         for (uint rest = mine == 0 ? 0 : hits; rest != 0; rest &= rest - 1u) {
-            ulong at = (tile + (31u - clz(rest & (0u - rest))) * PK_WG) * PK_VEC;
+            uint at = (tile + (31u - clz(rest & (0u - rest))) * PK_WG) * PK_VEC;
             for (uint e = 0; e < PK_VEC; e++) {
-                ulong i = at + e - skip;
+                uint i = at + e - skip;
                 if (i >= count)
                     continue;
                 pk_bits bits = elements[i];
@@ -93,8 +92,8 @@ PK_KERNEL void profk_filter(__global const pk_bits *input,
                 if (!pk_reaches(pk_key(bits, rule), index, tau_key, tau_index))
                     continue;
                 if (old < capacity && before < capacity - old) {
-                    to_bits[old + before] = bits;
-                    to_index[old + before] = index;
+                    candidate_bits[base + old + before] = bits;
+                    candidate_index[base + old + before] = index;
                 }
                 before++;
             }

@@ -62,8 +62,7 @@ PK_KERNEL void profk_rows(__global const pk_bits *input, ulong start, ulong stri
     PK_FOR_EACH_TASK(task, rows, list)
     {
         uint row = PK_TASK_ROW(task, rows, list);
-        __global const pk_bits *elements = input + start + row * stride;
-        ulong to = (rows.first + row) * k;
+        __global const pk_bits *elements = input + (start + row * stride);
 
         if (item == 0)
             winners[0] = 0;
@@ -78,7 +77,7 @@ PK_KERNEL void profk_rows(__global const pk_bits *input, ulong start, ulong stri
         PK_BARRIER();
         pk_sort_local(bits, index, k, output.by_index, rule);
         for (uint i = item; i < k; i += PK_WG)
-            pk_write(values, indices32, indices64, output, to + i, bits[i], index[i]);
+            pk_write(values, indices32, indices64, output, (rows.first + row) * k + i, bits[i], index[i]);
         if (item == 0)
             pk_certify(&results[row]);
         PK_BARRIER();

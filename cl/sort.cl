@@ -148,13 +148,11 @@ PK_KERNEL void profk_radix_scatter(__global const pk_bits *bits, __global const 
     PK_FOR_EACH_TASK(task, rows, list)
     {
         uint row = PK_TASK_ROW(task, rows, list), part = PK_TASK_PART(task, rows);
-        ulong base = (ulong)row * k;
         pk_range run = pk_run(states[row].winners, segment, part);
-        __global const uint *row_places = places + (ulong)row * (PK_DIGITS * rows.parts);
 
-        pk_count_run(bits + base, index + base, run, by_key, shift, rule, table);
+        pk_count_run(bits + (ulong)row * k, index + (ulong)row * k, run, by_key, shift, rule, table);
         for (uint digit = item; digit < PK_DIGITS; digit += PK_WG) {
-            uint place = row_places[digit * rows.parts + part];
+            uint place = places[((ulong)row * PK_DIGITS + digit) * rows.parts + part];
             for (uint i = 0; i < PK_WG; i++) {
                 uint here = table[digit * PK_WG + i];
                 table[digit * PK_WG + i] = place;
@@ -163,6 +161,7 @@ PK_KERNEL void profk_radix_scatter(__global const pk_bits *bits, __global const 
         }
         PK_BARRIER();
         for (uint i = run.begin; i < run.end; i++) {
+            ulong base = (ulong)row * k;
             pk_bits element = bits[base + i];
             pk_index position = index[base + i];
             uint place = table[pk_sort_digit(element, position, by_key, shift, rule) * PK_WG + item]++;

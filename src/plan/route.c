@@ -65,14 +65,14 @@ static profk_status take_profk(profk_plan *plan, const profk_params *params)
 {
     const struct profk__device *device = &plan->ctx->device;
 
+    if (params->M >= COUNT_LIMIT || params->S >= COUNT_LIMIT)
+        return profk__fail(PROFK_ERR_UNSUPPORTED, "route profk would need S = %llu samples and M = %llu slots, and has "
+                           "at most 2^31 - 1 of each; use route full", (unsigned long long)params->S,
+                           (unsigned long long)params->M);
     if (params->S > profk__select_max(&plan->spec, PROFK__FILE_THRESHOLD, device)
         || params->M > profk__select_max(&plan->spec, PROFK__FILE_REFINE, device))
         return profk__fail(PROFK_ERR_UNSUPPORTED, "route profk would need S = %llu samples and M = %llu slots, more than "
                            "loops on this device can select from; use route full", (unsigned long long)params->S,
-                           (unsigned long long)params->M);
-    if (params->M >= COUNT_LIMIT || params->S >= COUNT_LIMIT)
-        return profk__fail(PROFK_ERR_UNSUPPORTED, "route profk would need S = %llu samples and M = %llu slots, and has "
-                           "at most 2^31 - 1 of each; use route full", (unsigned long long)params->S,
                            (unsigned long long)params->M);
     plan->params = *params;
     plan->problem.route = PROFK_ROUTE_PROFK;

@@ -42,6 +42,8 @@ struct profk__spec profk__spec_default(const struct profk__device *device, uint3
     for (int file = 0; file < PROFK__FILE_COUNT; file++)
         spec.wg[file] = sharing;
     spec.wg[PROFK__FILE_SAMPLE] = spec.wg[PROFK__FILE_FILTER] = 256;
+    if (!is_cpu)
+        spec.wg[PROFK__FILE_SORT] = 128; /* digits of five bits, and no spill where 256 made ptxas keep to 32 registers */
     return spec;
 }
 
