@@ -63,11 +63,10 @@ PK_KERNEL void profk_filter(__global const pk_bits *input,
         uint mine = 0;
         for (uint rest = hits; rest != 0; rest &= rest - 1u) {
             uint at = (tile + (31u - clz(rest & (0u - rest))) * PK_WG) * PK_VEC;
-            for (uint e = 0; e < PK_VEC; e++) {
-                uint i = at + e - skip; /* wraps below 0 */
-                if (i < count && pk_reaches(pk_key(elements[i], rule), (pk_index)(first + i), tau_key, tau_index))
+            uint end = min(at + PK_VEC - skip, count);
+            for (uint i = max(at, skip) - skip; i < end; i++)
+                if (pk_reaches(pk_key(elements[i], rule), (pk_index)(first + i), tau_key, tau_index))
                     mine++;
-            }
         }
 
         if (item == 0)
@@ -83,10 +82,8 @@ PK_KERNEL void profk_filter(__global const pk_bits *input,
         ulong base = (ulong)row * capacity;
         for (uint rest = mine == 0 ? 0 : hits; rest != 0; rest &= rest - 1u) {
             uint at = (tile + (31u - clz(rest & (0u - rest))) * PK_WG) * PK_VEC;
-            for (uint e = 0; e < PK_VEC; e++) {
-                uint i = at + e - skip;
-                if (i >= count)
-                    continue;
+            uint end = min(at + PK_VEC - skip, count);
+            for (uint i = max(at, skip) - skip; i < end; i++) {
                 pk_bits bits = elements[i];
                 pk_index index = (pk_index)(first + i);
                 if (!pk_reaches(pk_key(bits, rule), index, tau_key, tau_index))

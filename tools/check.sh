@@ -173,11 +173,13 @@ elsewhere() {
 oclgrind_run() {
     report=$logs/oclgrind-report.txt
     rm -f "$report"
-    oclgrind --log "$report" --data-races --uninitialized --check-api build/ci/tests/conformance/test_exact --small
-    if [ -s "$report" ]; then
-        head -n 100 "$report"
-        return 1
-    fi
+    for program in conformance/test_exact device/test_stages; do
+        oclgrind --log "$report" --data-races --uninitialized --check-api "build/ci/tests/$program" --small
+        if [ -s "$report" ]; then
+            head -n 100 "$report"
+            return 1
+        fi
+    done
     echo "nothing reported"
 }
 
