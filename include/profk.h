@@ -160,7 +160,8 @@ typedef struct profk_problem {
 typedef struct profk_tuning {
     size_t struct_size;
     uint64_t S, t, M;
-    uint64_t count_start; /* test hook, first attempt only: 0, or above M: R starts here and the buffer starts full */
+    uint64_t count_start; /* test hook of exact plans, first attempt only: 0, or above M: R starts here and the buffer
+                             starts full */
     uint32_t filter_shape, filter_wg, filter_items, vector_width, sample_wg, threshold_wg, refine_wg, sort_wg, rows_wg,
         full_wg;
 } profk_tuning;
@@ -390,6 +391,19 @@ PROFK_API profk_status profk_execute(profk_plan *plan, cl_command_queue queue, c
  */
 PROFK_API profk_status profk_topk_host(profk_context *ctx, const profk_problem *p, const void *input, void *values,
                                        void *indices, profk_row *row_results, profk_stats *stats);
+
+/*
+ * Tuning, its stores and the library's self-test come with a later release.  They are declared so that programs made
+ * for it link with this one; here each returns PROFK_ERR_UNSUPPORTED and writes nothing.  (The command has a selftest.)
+ */
+PROFK_API profk_status profk_tune(profk_context *ctx, double budget_seconds, char *report, size_t room,
+                                  size_t *need_ret);
+PROFK_API profk_status profk_tuning_export(const profk_context *ctx, const char *path);
+PROFK_API profk_status profk_tuning_import(profk_context *ctx, const char *path);
+PROFK_API profk_status profk_cache_path(const profk_options *options, char *path, size_t room, size_t *need_ret);
+PROFK_API profk_status profk_cache_list(const profk_options *options, char *text, size_t room, size_t *need_ret);
+PROFK_API profk_status profk_cache_clear(const profk_options *options, uint64_t *files_ret);
+PROFK_API profk_status profk_selftest(profk_context *ctx, uint32_t level, char *report, size_t room, size_t *need_ret);
 
 #ifdef __cplusplus
 }

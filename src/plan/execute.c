@@ -353,7 +353,7 @@ static profk_status end_chain(struct run *run)
 
     if (!profk__plan_is_async(plan)) {
         if (plan->problem.route != PROFK_ROUTE_PROFK || profk__problem_is_empty(&plan->problem))
-            TRY_CL(clWaitForEvents(1, &run->chain.last)); /* route profk has waited for the summary */
+            TRY(profk__chain_wait(&run->chain)); /* route profk has waited for the summary */
         goto done;
     }
     TRY_CL(clFlush(run->call->queue));

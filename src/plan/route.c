@@ -16,6 +16,19 @@
 #define ROWS_CROSSOVER_N (UINT64_C(1) << 14) /* a single row up to this length is left to one work-group */
 #define COUNT_LIMIT (UINT64_C(1) << 31)
 
+/* The rank for the expected recall; a sample that is not forced grows until it has one. */
+static profk_status choose_rank_for_recall(const profk_plan *plan, profk_params *params)
+{
+    const profk_problem *p = &plan->problem;
+    profk_status st = profk__rank_for_recall(p->n, p->k, params->S, p->recall, &params->t);
+
+    while (st == PROFK_ERR_PARAMS && plan->forced.S == 0 && params->S < p->n) {
+        params->S = params->S < p->n / 2 ? 2 * params->S : p->n;
+        st = profk__rank_for_recall(p->n, p->k, params->S, p->recall, &params->t);
+    }
+    return st;
+}
+
 /* S, t, M for what is not forced. */
 static profk_status choose_params(const profk_plan *plan, profk_params *ret)
 {
@@ -33,7 +46,7 @@ static profk_status choose_params(const profk_plan *plan, profk_params *ret)
         goto done;
     }
     if (params.t == 0 && p->recall != 0)
-        TRY(profk__rank_for_recall(p->n, p->k, params.S, p->recall, &params.t));
+        TRY(choose_rank_for_recall(plan, &params));
     if (params.t == 0)
         TRY(profk_params_exact(p->n, p->k, params.S, eps_half, eps_half, &params));
     else
@@ -54,7 +67,12 @@ done:
 
 static profk_status check_count_start(const profk_plan *plan, const profk_params *params)
 {
-    if (plan->forced.count_start == 0 || plan->forced.count_start > params->M)
+    if (plan->forced.count_start == 0)
+        return PROFK_OK;
+    if (plan->problem.mode == PROFK_MODE_APPROXIMATE)
+        return profk__fail(PROFK_ERR_ARGUMENT, "count_start is for exact plans: an approximate one would have nothing to "
+                           "select from");
+    if (plan->forced.count_start > params->M)
         return PROFK_OK;
     return profk__fail(PROFK_ERR_ARGUMENT, "count_start is %llu; it must be 0 or above M = %llu",
                        (unsigned long long)plan->forced.count_start, (unsigned long long)params->M);

@@ -226,8 +226,9 @@ static int matches(const profk_device *facts, const char *spec)
     return contains(facts->name, spec) || contains(facts->platform, spec);
 }
 
-/* The first usable device that matches; where only unusable ones do, the first of them and its objection. */
-static profk_status find_match(const char *spec, struct profk__device *ret)
+/* The first usable device that matches; where only unusable ones do, the first of them and its objection.  found_ret
+ * not NULL: that nothing usable matches is no failure, and told there. */
+static profk_status find_match(const char *spec, struct profk__device *ret, int *found_ret)
 {
     profk_status st = PROFK_OK;
     struct profk__device unusable = {0};
@@ -243,12 +244,16 @@ static profk_status find_match(const char *spec, struct profk__device *ret)
             continue;
         if (device.facts.usable) {
             *ret = device;
+            if (found_ret != NULL)
+                *found_ret = 1;
             goto done;
         }
         if (!seen)
             unusable = device;
         seen = 1;
     }
+    if (found_ret != NULL)
+        goto done;
     st = seen ? profk__device_check(&unusable)
               : profk__fail(PROFK_ERR_NO_DEVICE, "no device matches '%s'; 'profk devices' lists them", spec);
 done:
@@ -256,15 +261,24 @@ done:
     return st;
 }
 
+/* The first usable GPU, else the first usable device. */
+static profk_status find_default(struct profk__device *ret)
+{
+    int found = 0;
+    profk_status st = find_match("gpu", ret, &found);
+
+    return st != PROFK_OK || found ? st : find_match("", ret, NULL);
+}
+
 profk_status profk__device_find(const char *spec, struct profk__device *ret)
 {
     if (spec == NULL || spec[0] == '\0')
         spec = getenv("PROFK_DEVICE");
     if (spec == NULL || spec[0] == '\0')
-        return find_match("gpu", ret) == PROFK_OK ? PROFK_OK : find_match("", ret);
+        return find_default(ret);
 
     if (spec[strspn(spec, "0123456789")] != '\0')
-        return find_match(spec, ret);
+        return find_match(spec, ret, NULL);
     unsigned long long number = strtoull(spec, NULL, 10); /* saturates */
     profk_status st = profk__device_get(number < UINT32_MAX ? (uint32_t)number : UINT32_MAX, ret);
     return st == PROFK_OK ? profk__device_check(ret) : st;

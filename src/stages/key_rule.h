@@ -27,7 +27,8 @@ enum profk__key_kind {
     PROFK__MAGNITUDE_INTEGER,
     PROFK__LARGEST_FLOAT,
     PROFK__SMALLEST_FLOAT,
-    PROFK__MAGNITUDE_FLOAT
+    PROFK__MAGNITUDE_FLOAT,
+    PROFK__UNTESTED /* no raw test: keys decide */
 };
 
 /* A pk_rule: a vector of eight unsigned integers of the element's width. */

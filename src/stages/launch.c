@@ -87,6 +87,19 @@ done:
     return st;
 }
 
+/* A blocking call may return success although what it waited for failed (PoCL 3.1): the event knows. */
+static profk_status check_event(cl_event event, const char *call)
+{
+    cl_int status = CL_COMPLETE;
+
+    profk_status st = profk__cl_check(clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof status, &status,
+                                                     NULL), "clGetEventInfo");
+    if (st == PROFK_OK && status < 0)
+        st = profk__fail(PROFK_ERR_OPENCL, "%s waited for a command or an event that failed with %d; look at the events "
+                         "of the wait list", call, (int)status);
+    return st;
+}
+
 profk_status profk__chain_read(struct profk__chain *chain, cl_mem from, size_t from_nbytes, size_t nbytes, void *to)
 {
     profk_status st = PROFK_OK;
@@ -95,8 +108,16 @@ profk_status profk__chain_read(struct profk__chain *chain, cl_mem from, size_t f
     TRY_CL(clEnqueueReadBuffer(chain->queue, from, CL_TRUE, from_nbytes, nbytes, to, wait_count(chain),
                                wait_list(chain), &event));
     TRY(advance(chain, event, "read", 0, 0));
+    TRY(check_event(event, "clEnqueueReadBuffer"));
 done:
     return st;
+}
+
+profk_status profk__chain_wait(struct profk__chain *chain)
+{
+    profk_status st = profk__cl_check(clWaitForEvents(1, &chain->last), "clWaitForEvents");
+
+    return st == PROFK_OK ? check_event(chain->last, "clWaitForEvents") : st;
 }
 
 void profk__chain_fini(struct profk__chain *chain, int failed)

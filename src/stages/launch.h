@@ -47,6 +47,9 @@ profk_status profk__chain_copy(struct profk__chain *chain, cl_mem from, size_t f
 /* Blocks until everything in the chain is done and nbytes are in `to`. */
 profk_status profk__chain_read(struct profk__chain *chain, cl_mem from, size_t from_nbytes, size_t nbytes, void *to);
 
+/* Blocks until everything in the chain is done. */
+profk_status profk__chain_wait(struct profk__chain *chain);
+
 /* Forgets the last event; waits for it first if the call failed, so that nothing of it still runs. */
 void profk__chain_fini(struct profk__chain *chain, int failed);
 

@@ -77,8 +77,8 @@ static int check_parameters(const struct settings *settings, uint64_t n, uint64_
     if (force->t > params.S)
         return fail(EXIT_WRONG, "--force t=%" PRIu64 " is above the sample of %" PRIu64 "; force S as well", force->t,
                     params.S);
-    if (!force->t && settings->given & GIVEN_RECALL)
-        return check_recall(settings, n, params.S);
+    if (!force->t && settings->given & GIVEN_RECALL) /* a sample that is not forced grows until it can */
+        return force->S ? check_recall(settings, n, params.S) : EXIT_DONE;
     if (!force->t)
         status = profk_params_exact(n, settings->k, params.S, epsilon / 2, epsilon / 2, &params);
     return status == PROFK_OK ? check_count(force, force->M ? force->M : params.M) : fail_status(status);

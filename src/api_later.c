@@ -1,0 +1,50 @@
+/* api_later.c: the frozen entry points that a later release fills; until then each says that it is not there. */
+#include "base/error.h"
+#include "profk.h"
+
+static profk_status not_yet(const char *name)
+{
+    return profk__fail(PROFK_ERR_UNSUPPORTED, "%s is not in this release; do without it", name);
+}
+
+profk_status profk_tune(profk_context *ctx, double budget_seconds, char *report, size_t room, size_t *need_ret)
+{
+    (void)ctx, (void)budget_seconds, (void)report, (void)room, (void)need_ret;
+    return not_yet("profk_tune");
+}
+
+profk_status profk_tuning_export(const profk_context *ctx, const char *path)
+{
+    (void)ctx, (void)path;
+    return not_yet("profk_tuning_export");
+}
+
+profk_status profk_tuning_import(profk_context *ctx, const char *path)
+{
+    (void)ctx, (void)path;
+    return not_yet("profk_tuning_import");
+}
+
+profk_status profk_cache_path(const profk_options *options, char *path, size_t room, size_t *need_ret)
+{
+    (void)options, (void)path, (void)room, (void)need_ret;
+    return not_yet("profk_cache_path");
+}
+
+profk_status profk_cache_list(const profk_options *options, char *text, size_t room, size_t *need_ret)
+{
+    (void)options, (void)text, (void)room, (void)need_ret;
+    return not_yet("profk_cache_list");
+}
+
+profk_status profk_cache_clear(const profk_options *options, uint64_t *files_ret)
+{
+    (void)options, (void)files_ret;
+    return not_yet("profk_cache_clear");
+}
+
+profk_status profk_selftest(profk_context *ctx, uint32_t level, char *report, size_t room, size_t *need_ret)
+{
+    (void)ctx, (void)level, (void)report, (void)room, (void)need_ret;
+    return not_yet("profk_selftest");
+}
