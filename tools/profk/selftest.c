@@ -33,7 +33,7 @@ struct findings {
     profk_device device;
     struct group groups[GROUPS];
     struct group *now;
-    char failures[MAX_FAILURES][LABEL_ROOM + TRIAL_WHY_ROOM];
+    char failures[MAX_FAILURES][LABEL_ROOM + TRIAL_WHY_ROOM + 2]; /* "label: why" */
     uint32_t failure_count;
 };
 
