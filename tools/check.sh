@@ -4,8 +4,9 @@
 #   tools/check.sh [--gates] [--long]
 #
 #   --gates  besides: every kernel program for NVIDIA, AMD, Intel and strict SPIR-V; exactness on PoCL's basic device,
-#            Mesa's rusticl and Intel's CPU runtime; the small sizes under Oclgrind; all tests under AddressSanitizer
-#            and UndefinedBehaviorSanitizer; a build with clang.  A missing tool fails.
+#            Mesa's rusticl and Intel's CPU runtime, and answers of the same bytes on all of them; the small sizes
+#            under Oclgrind; all tests under AddressSanitizer and UndefinedBehaviorSanitizer; a build with clang.  A
+#            missing tool fails.
 #   --long   besides: the long exactness run
 #
 # A skipped test is a failure here: PoCL is installed, so there is a device.
@@ -22,7 +23,7 @@ for option in "$@"; do
     case $option in
     --gates) gates=yes ;;
     --long) long=yes ;;
-    *) sed -n '2,12s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
+    *) sed -n '2,13s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
     esac
 done
 
@@ -33,6 +34,7 @@ steps=0
 begin=$(date +%s)
 rm -rf "$logs"
 mkdir -p "$logs"
+export PROFK_CACHE_DIR="$PWD/$logs/profk-cache" # of what runs outside ctest: not the user's, and empty
 
 # try NAME COMMAND...: runs a step, prints its line, and the end of its log if it failed.
 try() {
@@ -153,14 +155,15 @@ intel_runtime() {
     echo "$PWD/build/intel/venv/lib/libintelocl.so" >build/intel/vendors/intel.icd
 }
 
-# NAME PROGRAMS...: runs conformance programs on another OpenCL implementation, or on PoCL's other device.
+# NAME PROGRAMS...: runs conformance programs on one of PoCL's devices or on another OpenCL implementation.
 elsewhere() {
     implementation=$1
     shift
     POCL_CACHE_DIR=$PWD/build/pocl-cache
-    export POCL_CACHE_DIR
+    PROFK_DEVICE=$implementation # no other one in its place
+    export POCL_CACHE_DIR PROFK_DEVICE
     case $implementation in
-    basic) export POCL_DEVICES=basic ;;
+    pthread | basic) export POCL_DEVICES="$implementation" ;;
     rusticl) export RUSTICL_ENABLE=llvmpipe OCL_ICD_VENDORS=/etc/OpenCL/vendors/rusticl.icd ;;
     intel) export LD_LIBRARY_PATH="$PWD/build/intel/lib" OCL_ICD_VENDORS="$PWD/build/intel/vendors" ;;
     esac
@@ -169,6 +172,15 @@ elsewhere() {
         # shellcheck disable=SC2086 # a program and its options
         build/ci/tests/conformance/$program
     done
+}
+
+# NAME [--small]: on every implementation the same bytes, that is the lines of PoCL's pthread, which must come first.
+same_answers() {
+    answers=$logs/answers-$1.txt
+    elsewhere "$1" "test_identical ${2-}" >"$answers"
+    grep '^digest ' "$answers" >"$logs/digests-$1.txt"
+    diff "$logs/digests-pthread.txt" "$logs/digests-$1.txt"
+    echo "$(wc -l <"$logs/digests-$1.txt") digests are those of PoCL's pthread"
 }
 
 # Oclgrind exits 0 whatever it finds: its log is what counts.
@@ -206,9 +218,13 @@ if [ -n "$gates" ]; then
     try "kernel gate" kernel_gate
     try "packages of other devices" need_packages mesa-opencl-icd
     try "runtime of another device" intel_runtime
+    try "same answers on pthread" same_answers pthread
+    try "same answers on basic" same_answers basic
+    try "same answers on rusticl" same_answers rusticl
+    try "same answers on intel" same_answers intel --small # its compiler takes a second a program
     try "exactness on basic" elsewhere basic "test_exact" "test_reports" # user events of test_shapes deadlock in it
-    try "exactness on rusticl" elsewhere rusticl "test_exact"
-    try "exactness on intel" elsewhere intel "test_exact --small" # its compiler takes a second a program
+    try "exactness on rusticl" elsewhere rusticl "test_exact" "test_shapes --small"
+    try "exactness on intel" elsewhere intel "test_exact --small"
     try "oclgrind" oclgrind_run
     try "clang build" clang_build
     must "sanitizer build" build asan

@@ -518,7 +518,7 @@ static void small_ladder(void **state)
     }
 }
 
-int main(int argc, char **argv)
+static int run_all(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(reference_follows_the_definition), cmocka_unit_test(reference_knows_the_corners_of_64_bits),
@@ -530,13 +530,11 @@ int main(int argc, char **argv)
         cmocka_unit_test(small_work_groups),
         cmocka_unit_test(small_ladder),
     };
-    int status;
 
-    options = test_options_read(argc, argv, 20240229);
-    status = fixture_open(&fixture);
-    if (status == 0)
-        status =
-            options.small ? cmocka_run_group_tests(small, NULL, NULL) : cmocka_run_group_tests(tests, NULL, NULL);
-    fixture_close(&fixture);
-    return status;
+    return options.small ? cmocka_run_group_tests(small, NULL, NULL) : cmocka_run_group_tests(tests, NULL, NULL);
+}
+
+int main(int argc, char **argv)
+{
+    return fixture_main(argc, argv, &options, &fixture, run_all);
 }

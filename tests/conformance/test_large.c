@@ -380,7 +380,7 @@ static bool has_memory(void)
     return false;
 }
 
-int main(int argc, char **argv)
+static int run_all(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_little_more_than_2_31),
@@ -388,12 +388,11 @@ int main(int argc, char **argv)
         cmocka_unit_test(counts_above_2_32_are_true),
         cmocka_unit_test(overflows_above_2_32_end_exact),
     };
-    int status;
 
-    options = test_options_read(argc, argv, 20240229);
-    status = fixture_open(&fixture);
-    if (status == 0)
-        status = has_memory() ? cmocka_run_group_tests(tests, NULL, NULL) : SKIPPED;
-    fixture_close(&fixture);
-    return status;
+    return has_memory() ? cmocka_run_group_tests(tests, NULL, NULL) : SKIPPED;
+}
+
+int main(int argc, char **argv)
+{
+    return fixture_main(argc, argv, &options, &fixture, run_all);
 }

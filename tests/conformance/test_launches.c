@@ -17,11 +17,11 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "profk.h"
 #include "support/fixture.h"
 #include "support/inputs.h"
+#include "support/layer_log.h"
 
 enum { SKIPPED = 77, MOST_N = 1 << 22, MOST_K = 1 << 16, MOST_ROWS = 2000 };
 
@@ -64,19 +64,13 @@ static struct counts count(void)
     struct counts counts = {{0}};
     cl_int code;
     cl_context context = clCreateContext(NULL, 1, &fixture.device, NULL, NULL, &code);
-    char name[64];
-    uint64_t number;
-    FILE *file;
+    struct layer_log log;
 
     assert_int_equal(code, CL_SUCCESS);
     assert_int_equal(clReleaseContext(context), CL_SUCCESS);
-    file = fopen(log_path, "r");
-    assert_non_null(file);
-    while (fscanf(file, "%63s %" SCNu64, name, &number) == 2)
-        for (size_t i = 0; i < sizeof entries / sizeof *entries; i++)
-            if (strcmp(name, entries[i].name) == 0)
-                counts.of[entries[i].kind] += number;
-    fclose(file);
+    assert_true(layer_log_read(&log, log_path));
+    for (size_t i = 0; i < sizeof entries / sizeof *entries; i++)
+        counts.of[entries[i].kind] += layer_log_number(&log, entries[i].name);
     return counts;
 }
 
@@ -283,7 +277,7 @@ static int close_buffers(void **state)
     return 0;
 }
 
-int main(int argc, char **argv)
+static int run_all(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(second_calls_are_short),
@@ -291,9 +285,12 @@ int main(int argc, char **argv)
         cmocka_unit_test(asynchronous_calls_do_not_wait),
         cmocka_unit_test(launches_do_not_depend_on_rows),
     };
-    int status;
 
-    options = test_options_read(argc, argv, 20240229);
+    return cmocka_run_group_tests(tests, open_buffers, close_buffers);
+}
+
+int main(int argc, char **argv)
+{
     if (!getenv("OPENCL_LAYERS")) {
         fprintf(stderr, "skipped: run with OPENCL_LAYERS=%s\n", PROFK_TEST_LAYER);
         return SKIPPED;
@@ -301,9 +298,5 @@ int main(int argc, char **argv)
     if (setenv("PROFK_LAYER_LOG", log_path, 1) != 0)
         return 1;
     remove(log_path);
-    status = fixture_open(&fixture);
-    if (status == 0)
-        status = cmocka_run_group_tests(tests, open_buffers, close_buffers);
-    fixture_close(&fixture);
-    return status;
+    return fixture_main(argc, argv, &options, &fixture, run_all);
 }

@@ -533,7 +533,7 @@ static void two_contexts_take_turns(void **state)
     free(ranked);
 }
 
-int main(int argc, char **argv)
+static int run_all(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_words_are_read_as_meant),
@@ -548,12 +548,11 @@ int main(int argc, char **argv)
         cmocka_unit_test(small_work_groups_serve),
         cmocka_unit_test(two_contexts_take_turns),
     };
-    int status;
 
-    options = test_options_read(argc, argv, 20240229);
-    status = fixture_open(&fixture);
-    if (status == 0)
-        status = cmocka_run_group_tests(tests, NULL, NULL);
-    fixture_close(&fixture);
-    return status;
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
+
+int main(int argc, char **argv)
+{
+    return fixture_main(argc, argv, &options, &fixture, run_all);
 }

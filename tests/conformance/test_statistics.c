@@ -468,7 +468,7 @@ static void seeds_and_work_groups_change_nothing(void **state)
     }
 }
 
-int main(int argc, char **argv)
+static int run_all(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(binomial_interval_is_right),
@@ -479,12 +479,11 @@ int main(int argc, char **argv)
         cmocka_unit_test(seeds_and_work_groups_change_nothing),
         cmocka_unit_test(first_attempts_miss_as_often_as_predicted),
     };
-    int status;
 
-    options = test_options_read(argc, argv, 20240229);
-    status = fixture_open(&fixture);
-    if (status == 0)
-        status = cmocka_run_group_tests(tests, NULL, NULL);
-    fixture_close(&fixture);
-    return status;
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
+
+int main(int argc, char **argv)
+{
+    return fixture_main(argc, argv, &options, &fixture, run_all);
 }

@@ -20,13 +20,23 @@ void fixture_quiet(bool quiet)
     is_quiet = quiet;
 }
 
-bool complain(const struct test_case *c, const char *format, ...)
+void test_case_print(FILE *to, const struct test_case *c)
 {
     static const char *const orders[] = {"largest", "smallest", "magnitude"};
     static const char *const policies[] = {"largest", "last"};
     static const char *const sorts[] = {"rank", "index", "none"};
     static const char *const widths[] = {"u64", "u32"};
     static const char *const routes[] = {"auto", "rows", "profk", "full"};
+
+    fprintf(to,
+            "type=%s order=%s nan=%s sort=%s index=%s route=%s n=%" PRIu64 " k=%" PRIu64
+            " distribution=%s unwanted=%" PRIu32 " seed=%" PRIu64 "\n",
+            reference_type(c->type)->name, orders[c->order], policies[c->nan], sorts[c->sort], widths[c->index],
+            routes[c->route], c->n, c->k, inputs_name(c->distribution), c->unwanted, c->seed);
+}
+
+bool complain(const struct test_case *c, const char *format, ...)
+{
     va_list args;
 
     if (is_quiet)
@@ -35,11 +45,8 @@ bool complain(const struct test_case *c, const char *format, ...)
     va_start(args, format);
     vfprintf(stderr, format, args);
     va_end(args);
-    fprintf(stderr,
-            "\n    type=%s order=%s nan=%s sort=%s index=%s route=%s n=%" PRIu64 " k=%" PRIu64
-            " distribution=%s unwanted=%" PRIu32 " seed=%" PRIu64 "\n",
-            reference_type(c->type)->name, orders[c->order], policies[c->nan], sorts[c->sort], widths[c->index],
-            routes[c->route], c->n, c->k, inputs_name(c->distribution), c->unwanted, c->seed);
+    fprintf(stderr, "\n    ");
+    test_case_print(stderr, c);
     return false;
 }
 
@@ -126,6 +133,18 @@ void fixture_close(struct fixture *f)
             clReleaseCommandQueue(f->queues[i]);
     profk_context_destroy(f->ctx);
     memset(f, 0, sizeof *f);
+}
+
+int fixture_main(int argc, char **argv, struct test_options *options, struct fixture *f, int (*run)(void))
+{
+    int status;
+
+    *options = test_options_read(argc, argv, 20240229);
+    status = fixture_open(f);
+    if (status == 0)
+        status = run();
+    fixture_close(f);
+    return status;
 }
 
 /* Makes *buffer hold nbytes, exactly if the fixture is snug. */

@@ -16,6 +16,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include "profk.h"
 
@@ -72,6 +73,9 @@ struct test_options test_options_read(int argc, char **argv, uint64_t default_se
 int fixture_open(struct fixture *f);
 void fixture_close(struct fixture *f);
 
+/* What main() of a test program does: reads the options, runs `run` on the open fixture; returns the exit status. */
+int fixture_main(int argc, char **argv, struct test_options *options, struct fixture *f, int (*run)(void));
+
 /* Puts n elements of x between guards on the device.  x must stay until the next load. */
 bool fixture_load(struct fixture *f, uint32_t type, const void *x, size_t n, uint64_t seed);
 
@@ -98,7 +102,10 @@ unsigned char *output_element(const struct output *out, size_t i);
 /* While quiet, faults are found but not printed. */
 void fixture_quiet(bool quiet);
 
-/* Prints what makes up a case on standard error, under a printf-like complaint.  Returns false. */
+/* Prints what makes up a case: all that is needed to run it again, on one line. */
+void test_case_print(FILE *to, const struct test_case *c);
+
+/* Prints a case on standard error, under a printf-like complaint.  Returns false. */
 #if defined(__GNUC__)
 __attribute__((format(printf, 2, 3)))
 #endif

@@ -8,30 +8,18 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include <cmocka.h>
 
+#include "support/layer_log.h"
+
 static cl_device_id device;
-
-static long logged(const char *path, const char *name)
-{
-    FILE *file = fopen(path, "r");
-    char line[64];
-    long number, found = 0;
-
-    assert_non_null(file);
-    while (fscanf(file, "%63s %ld", line, &number) == 2)
-        if (!strcmp(line, name))
-            found = number;
-    fclose(file);
-    return found;
-}
 
 static void counts_and_faults(void **state)
 {
     const char *path = PROFK_TEST_SCRATCH "/test_layer.log";
     const cl_buffer_region half = {0, 512};
+    struct layer_log log;
     cl_context context;
     cl_mem a, b, part;
     cl_int code;
@@ -60,14 +48,15 @@ static void counts_and_faults(void **state)
     assert_int_equal(unsetenv("FAULT"), 0);
     assert_int_equal(clReleaseContext(context), CL_SUCCESS);
 
-    assert_int_equal(logged(path, "clCreateContext"), 1);
-    assert_int_equal(logged(path, "clCreateBuffer"), 3);
-    assert_int_equal(logged(path, "clReleaseMemObject"), 4);
-    assert_int_equal(logged(path, "clRetainMemObject"), 1);
-    assert_int_equal(logged(path, "clFinish"), 0);
-    assert_int_equal(logged(path, "clCreateBuffer.bytes"), 1024 + 4096);
-    assert_int_equal(logged(path, "clCreateBuffer.peak"), 4096);
-    assert_int_equal(logged(path, "clCreateBuffer.live"), 4096);
+    assert_true(layer_log_read(&log, path));
+    assert_int_equal(layer_log_number(&log, "clCreateContext"), 1);
+    assert_int_equal(layer_log_number(&log, "clCreateBuffer"), 3);
+    assert_int_equal(layer_log_number(&log, "clReleaseMemObject"), 4);
+    assert_int_equal(layer_log_number(&log, "clRetainMemObject"), 1);
+    assert_int_equal(layer_log_number(&log, "clFinish"), 0);
+    assert_int_equal(layer_log_number(&log, "clCreateBuffer.bytes"), 1024 + 4096);
+    assert_int_equal(layer_log_number(&log, "clCreateBuffer.peak"), 4096);
+    assert_int_equal(layer_log_number(&log, "clCreateBuffer.live"), 4096);
     assert_int_equal(clReleaseMemObject(b), CL_SUCCESS);
 }
 

@@ -4,43 +4,11 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <time.h>
 
 #include <cmocka.h>
 
 #include "params/hypergeometric.h"
-
-#define assert_close(a, b, tolerance) check_close(a, b, tolerance, #a, __LINE__)
-
-/* |a - b| <= tolerance * |b| */
-static void check_close(double a, double b, double tolerance, const char *what, int line)
-{
-    if (!(fabs(a - b) <= tolerance * fabs(b)))
-        fail_msg("line %d: %s = %.17g, expected %.17g, relative error %.2g", line, what, a, b, fabs(a - b) / fabs(b));
-}
-
-/* SplitMix64, seeded from PROFK_TEST_SEED or the clock; the seed is printed. */
-static uint64_t random_state;
-
-static uint64_t random_bits(void)
-{
-    uint64_t z = random_state += UINT64_C(0x9E3779B97F4A7C15);
-
-    z = (z ^ (z >> 30)) * UINT64_C(0xBF58476D1CE4E5B9);
-    z = (z ^ (z >> 27)) * UINT64_C(0x94D049BB133111EB);
-    return z ^ (z >> 31);
-}
-
-/* In low..high, all magnitudes alike. */
-static uint64_t random_size(uint64_t low, uint64_t high)
-{
-    const double exponent = (double)(random_bits() >> 11) * 0x1p-53 * log2((double)high / (double)low);
-    const double x = (double)low * exp2(exponent);
-
-    return x >= (double)high ? high : (uint64_t)x;
-}
+#include "support/numbers.h"
 
 static struct law random_law(uint64_t n_low, uint64_t n_high)
 {
@@ -236,7 +204,6 @@ static void test_tiebreak(void **state)
 
 int main(void)
 {
-    const char *seed = getenv("PROFK_TEST_SEED");
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_small_laws), cmocka_unit_test(test_log1p_oracle),
         cmocka_unit_test(test_identities), cmocka_unit_test(test_wide_laws),
@@ -244,7 +211,6 @@ int main(void)
         cmocka_unit_test(test_tiebreak),
     };
 
-    random_state = seed != NULL ? strtoull(seed, NULL, 10) : (uint64_t)time(NULL);
-    printf("PROFK_TEST_SEED=%llu\n", (unsigned long long)random_state);
+    random_open();
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

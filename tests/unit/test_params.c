@@ -18,46 +18,13 @@
 #include "base/error.h"
 #include "params/hypergeometric.h"
 #include "params/params.h"
+#include "support/numbers.h"
 
 #ifndef PROFK_TEST_DATA
 #error "PROFK_TEST_DATA names the folder with table3.csv and params_mpmath.csv"
 #endif
 
 #define N_MAX ((UINT64_C(1) << 48) - 1)
-
-#define assert_close(a, b, tolerance) check_close(a, b, tolerance, #a, __LINE__)
-
-/* |a - b| <= tolerance * |b| */
-static void check_close(double a, double b, double tolerance, const char *what, int line)
-{
-    if (!(fabs(a - b) <= tolerance * fabs(b)))
-        fail_msg("line %d: %s = %.17g, expected %.17g, relative error %.2g", line, what, a, b, fabs(a - b) / fabs(b));
-}
-
-/* SplitMix64, seeded from PROFK_TEST_SEED or the clock; the seed is printed. */
-static uint64_t random_state;
-
-static uint64_t random_bits(void)
-{
-    uint64_t z = random_state += UINT64_C(0x9E3779B97F4A7C15);
-
-    z = (z ^ (z >> 30)) * UINT64_C(0xBF58476D1CE4E5B9);
-    z = (z ^ (z >> 27)) * UINT64_C(0x94D049BB133111EB);
-    return z ^ (z >> 31);
-}
-
-static double random_unit(void)
-{
-    return (double)(random_bits() >> 11) * 0x1p-53;
-}
-
-/* In low..high, all magnitudes alike. */
-static uint64_t random_size(uint64_t low, uint64_t high)
-{
-    const double x = (double)low * exp2(random_unit() * log2((double)high / (double)low));
-
-    return x >= (double)high ? high : (uint64_t)x;
-}
 
 static double random_budget(void)
 {
@@ -702,7 +669,6 @@ static void test_status_list(void **state)
 
 int main(void)
 {
-    const char *seed = getenv("PROFK_TEST_SEED");
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_table_3),
         cmocka_unit_test(test_60_digits),
@@ -726,7 +692,6 @@ int main(void)
         cmocka_unit_test(test_status_list),
     };
 
-    random_state = seed != NULL ? strtoull(seed, NULL, 10) : (uint64_t)time(NULL);
-    printf("PROFK_TEST_SEED=%" PRIu64 "\n", random_state);
+    random_open();
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
