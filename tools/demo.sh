@@ -25,5 +25,5 @@ show profk topk examples/data/elevation.npy -k 10
 $profk topk examples/data/elevation.npy -k 10
 show profk topk examples/data/elevation.npy -k 10 --order smallest
 $profk topk examples/data/elevation.npy -k 10 --order smallest
-show demo_speed
-build/release/tools/bench/demo_speed
+show profk bench
+$profk bench

@@ -27,7 +27,7 @@ static void test_help(void **state)
     static const char *const lines[] = {
         "profk --help",          "profk topk --help",    "profk params --help",         "profk explain --help",
         "profk devices --help",  "profk topk -k --help", "profk params --bogus --help", "profk tune --help",
-        "profk selftest --help",
+        "profk selftest --help", "profk cache --help",
     };
     char version[64];
     size_t i;
@@ -51,8 +51,10 @@ static void test_wrong_command_lines(void **state)
     static const struct refusal refusals[] = {
         {"profk bogus", 2, "bogus"},
         {"profk tune", 2, "not in this release"},
-        {"profk bench --json", 2, "not in this release"},
-        {"profk cache list", 2, "not in this release"},
+        {"profk cache", 2, "path, list or clear"},
+        {"profk cache purge", 2, "'purge'"},
+        {"profk cache path list", 2, "two words"},
+        {"profk cache list --json", 2, "no option"},
         {"profk --version now", 2, "--version"},
         {"profk topk", 2, "file is missing"},
         {"profk topk v.npy", 2, "-k is missing"},
@@ -289,6 +291,31 @@ static void test_no_device(void **state)
     assert_null(strstr(out, "\"why_not\":\"\""));
     succeed("OCL_ICD_VENDORS=$FAKE FAKE_COMPILER=0 profk devices");
     assert_non_null(strstr(out, "not usable"));
+}
+
+/* The folder of the stores needs no device. */
+static void test_cache(void **state)
+{
+    (void)state;
+    succeed("PROFK_CACHE_DIR=$PWD/kept profk cache path");
+    assert_non_null(strstr(out, "/kept\n"));
+    succeed("PROFK_CACHE_DIR=kept profk cache list");
+    assert_string_equal(out, "");
+    assert_int_equal(run("mkdir -p home/.cache/profk; cd home/.cache/profk; echo x >profk-0123456789abcdef.bin; "
+                         "echo mine >notes.txt"), 0);
+    succeed("unset PROFK_CACHE_DIR; XDG_CACHE_HOME=home/.cache HOME=$PWD/home profk cache list");
+    assert_non_null(strstr(out, "profk-0123456789abcdef.bin     binary          2  -  damaged"));
+    succeed("unset PROFK_CACHE_DIR; XDG_CACHE_HOME=$PWD/home/.cache profk cache clear");
+    assert_string_equal(out, "1 file removed\n");
+    succeed("cat home/.cache/profk/notes.txt && rm -r home");
+    succeed("PROFK_CACHE_DIR= profk cache clear");
+    assert_string_equal(out, "0 files removed\n");
+    succeed("PROFK_CACHE=0 profk cache list");
+    refuse("PROFK_CACHE_DIR= profk cache path", 1, "PROFK_CACHE_DIR");
+    refuse("PROFK_CACHE=0 profk cache path", 1, "PROFK_CACHE");
+    refuse("unset PROFK_CACHE_DIR XDG_CACHE_HOME HOME; profk cache path", 1, "HOME");
+    refuse("PROFK_CACHE_DIR=v.npy profk cache list", 1, "v.npy");
+    refuse("PROFK_CACHE_DIR=v.npy profk cache clear", 1, "v.npy");
 }
 
 /* Table 3 of the paper through the command, with the S given and with the S chosen. */
@@ -711,7 +738,7 @@ static int failed_without_device(void)
         cmocka_unit_test(test_help),        cmocka_unit_test(test_wrong_command_lines),
         cmocka_unit_test(test_wrong_input), cmocka_unit_test(test_terminal_as_input),
         cmocka_unit_test(test_npy_headers), cmocka_unit_test(test_no_device),
-        cmocka_unit_test(test_params),
+        cmocka_unit_test(test_params),      cmocka_unit_test(test_cache),
     };
 
     return cmocka_run_group_tests_name("cli, no device", tests, set_up_without_devices, tear_down);

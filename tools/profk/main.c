@@ -9,6 +9,7 @@
 #include "report.h"
 #include "signals.h"
 #include "subcommands.h"
+#include "suites.h"
 
 static const struct subcommand subcommands[] = {
     {"topk", FOR_TOPK, "FILE -k K [options]",
@@ -24,15 +25,25 @@ static const struct subcommand subcommands[] = {
     {"selftest", FOR_SELFTEST, "[--device SPEC] [--json]",
      "Runs every route, shape and type on small inputs and compares with the host.  Exit status 1: do not trust it.",
      run_selftest},
+    {"bench", FOR_BENCH, "[BENCH] [options]",
+     "Times calls beside bare reads of the same input, and checks their answers.  BENCH: " SUITE_NAMES ".\n"
+     "Each is a grid of cells; a list given here takes the place of the bench's own.  Without BENCH: one cell.",
+     run_bench},
+    {"cache", FOR_CACHE, "path|list|clear",
+     "What is kept on disk between runs, compiled kernels and tuned parameters: path prints the folder, list a line a\n"
+     "file, clear removes them.  PROFK_CACHE_DIR names the folder; empty, or PROFK_CACHE=0, keeps nothing.",
+     run_cache},
 };
 
-static const char *const later[] = {"tune", "bench", "cache"};
+static const char *const later[] = {"tune"};
 
 static const char usage[] = "Usage: profk topk FILE -k K [options]\n"
                             "       profk params -n N -k K [-e E] [-S S] [--json]\n"
                             "       profk explain -n N -k K [options]\n"
                             "       profk devices [--json]\n"
                             "       profk selftest [--device SPEC] [--json]\n"
+                            "       profk bench [BENCH] [options]\n"
+                            "       profk cache path|list|clear\n"
                             "       profk --version\n"
                             "       profk SUBCOMMAND --help\n";
 

@@ -9,7 +9,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { FOR_TOPK = 1, FOR_PARAMS = 2, FOR_EXPLAIN = 4, FOR_DEVICES = 8, FOR_SELFTEST = 16 }; /* subcommands, as bits */
+#include "lists.h"
+
+/* Subcommands, as bits. */
+enum { FOR_TOPK = 1, FOR_PARAMS = 2, FOR_EXPLAIN = 4, FOR_DEVICES = 8, FOR_SELFTEST = 16, FOR_BENCH = 32,
+       FOR_CACHE = 64 };
 
 enum { FORMAT_HUMAN, FORMAT_JSON, FORMAT_CSV };
 enum { TUNING_DEFAULT, TUNING_STORED };
@@ -17,13 +21,24 @@ enum { TUNING_DEFAULT, TUNING_STORED };
 /* settings.given: options whose absence differs from every value. */
 enum { GIVEN_N = 1, GIVEN_K = 2, GIVEN_ROWS = 4, GIVEN_RECALL = 8, GIVEN_S = 16 };
 
+/* What profk bench alone is told; lists of count 0 were not given. */
+struct bench_options {
+    const char *suite, *input, *dump; /* NULL: not given */
+    struct list n, k, rows, S, dtype, distribution, mode;
+    struct decimals epsilon;
+    uint64_t runs, warmup; /* runs 0: not given */
+    double budget;         /* seconds, 0: no end */
+    uint32_t scale;
+};
+
 struct settings {
-    const char *file, *device, *values, *indices; /* NULL: not given */
+    const char *file, *device, *values, *indices; /* NULL: not given; of cache, file is its word */
     uint64_t n, k, rows, seed, chunks, S;
     double epsilon, recall;
     profk_tuning force;
     uint32_t dtype, order, nan, sort, index, mode, route; /* the library's numbers; dtype 0: not given */
     uint32_t format, tuning, async, stats, quiet, verbose, help, given;
+    struct bench_options bench;
 };
 
 struct subcommand {
@@ -45,6 +60,9 @@ bool options_ask_for_help(int count, char *const *arguments);
 
 /* The subcommand's manual, on standard output. */
 void options_help(const struct subcommand *subcommand);
+
+/* The number of an element type's name. */
+bool type_find(const char *name, uint64_t *ret);
 
 /* The option's text for a value, as in --order largest. */
 const char *order_name(uint32_t order);
