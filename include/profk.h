@@ -113,7 +113,8 @@ enum { PROFK_SHAPE_TILE = 1, PROFK_SHAPE_STREAM };
 
 enum { PROFK_MEM_BUFFER }; /* profk_chunk.kind: a cl_mem buffer or sub-buffer */
 
-/* profk_options.flags.  TRACE: log each enqueued command.  DEBUG_SYNC: wait after each one, so that a failure names it. */
+/* profk_options.flags.  TRACE: log each enqueued command, and each program that is compiled, loaded from disk or stored
+ * there.  DEBUG_SYNC: wait after each command, so that a failure names it. */
 enum { PROFK_TRACE = 1, PROFK_DEBUG_SYNC = 2 };
 
 typedef struct profk_context profk_context;
@@ -128,7 +129,7 @@ typedef void (*profk_log_fn)(void *user, int level, const char *text);
 /* How a context behaves.  All fields 0 or NULL (but struct_size) are the defaults. */
 typedef struct profk_options {
     size_t struct_size;
-    const char *cache_dir; /* NULL: from the environment, "": none.  This release keeps nothing on disk */
+    const char *cache_dir; /* keeps compiled kernels and tuning; NULL: see profk_cache_path(), "": none */
     profk_log_fn log;
     profk_progress_fn progress;
     void *user; /* handed to log and progress */
@@ -304,9 +305,9 @@ PROFK_API void profk_problem_init(profk_problem *p, size_t struct_size, uint32_t
  * profk_plan_create() prepares selections of one shape on ctx's device: route, parameters, kernels.
  *
  * forced may be NULL.  No device memory is allocated here: profk_plan_info() tells how much the first run will take.
- * The first plan of a context for an element width compiles kernels (tenths of a second to seconds); later ones find
- * them in memory.  Exact plans build the kernels of the full selection only when a call first needs them,
- * asynchronous ones here.
+ * The first plan of a device for an element width compiles kernels (tenths of a second to seconds); later ones find
+ * them in the context's memory or on disk (profk_cache_path()).  Exact plans build the kernels of the full selection
+ * only when a call first needs them, asynchronous ones here.
  *
  * On success *ret must be released with profk_plan_destroy() before ctx.  On failure *ret is NULL.
  *
@@ -361,8 +362,10 @@ PROFK_API void profk_plan_destroy(profk_plan *plan);
  * *event_ret completes when the results are in the buffers, and until then the caller keeps them and the input as they
  * are.  A call waits on the device for the plan's call before.  The caller releases *event_ret.
  *
- * The first run allocates the workspace unless it was set.  Later runs allocate, compile and read no file, but the
- * first one whose six attempts all miss builds the full selection.
+ * The first run allocates the workspace unless it was set, and stores kernels that were compiled on disk (asynchronous
+ * and approximate plans: the next profk_plan_stats(), profk_plan_set_workspace() or profk_plan_destroy() does).  Later
+ * runs allocate, compile and touch no file, but the first one whose six attempts all miss builds, and stores, the full
+ * selection.
  *
  * PROFK_ERR_ARGUMENT       a NULL pointer, a queue or buffer of another context or device, a buffer too small, chunks
  *                          that do not tile [0, n), wait_list NULL with wait_count > 0 or the reverse
@@ -393,16 +396,46 @@ PROFK_API profk_status profk_topk_host(profk_context *ctx, const profk_problem *
                                        void *indices, profk_row *row_results, profk_stats *stats);
 
 /*
- * Tuning, its stores and the library's self-test come with a later release.  They are declared so that programs made
+ * profk_cache_path() writes the folder in which compiled kernels and tuned parameters are kept from process to process,
+ * "" if nothing is kept; it may not exist yet.  It is options->cache_dir where that is not NULL, else
+ *   PROFK_CACHE_DIR           of the environment, where set; empty, or PROFK_CACHE=0: nothing is kept
+ *   XDG_CACHE_HOME/profk      if absolute
+ *   HOME/.cache/profk         if absolute; else nothing is kept
+ * read when a context is made.  The folder and its parent are made when first needed, for the user alone.  Any number
+ * of processes may share it.  What is found there is only used if platform, device, driver version, kernel text,
+ * options and format are the same and no byte has changed.  Trouble with it never fails a call: then kernels are
+ * compiled.  It keeps what is of no use any more (an older driver's, say) until it is cleared.
+ *
+ * Like profk_plan_describe() it writes at most room bytes with the final zero, and *need_ret, if not NULL, receives the
+ * bytes that the whole text takes.  options may be NULL.  No device is needed.
+ * ERR_ARGUMENT: path is NULL with room > 0, or options are wrong.
+ */
+PROFK_API profk_status profk_cache_path(const profk_options *options, char *path, size_t room, size_t *need_ret);
+
+/*
+ * profk_cache_list() writes a line for each entry of that folder, sorted by name: file, kind (binary or tuning), bytes,
+ * device, and what it is.  "" where the folder is missing or nothing is kept.  Room and need as in profk_cache_path();
+ * another process may change the need between two calls.
+ * ERR_ARGUMENT as profk_cache_path().  ERR_IO: the folder cannot be read.
+ */
+PROFK_API profk_status profk_cache_list(const profk_options *options, char *text, size_t room, size_t *need_ret);
+
+/*
+ * profk_cache_clear() removes profk's own files from that folder: entries of any release, and temporaries that nobody
+ * has written to for an hour.  Other files and the folder stay.  *files_ret (may be NULL) receives how many were
+ * removed, also on ERR_IO.  Contexts keep what they have in memory.
+ * ERR_ARGUMENT: options are wrong.  ERR_IO: the folder cannot be read or a file not removed.
+ */
+PROFK_API profk_status profk_cache_clear(const profk_options *options, uint64_t *files_ret);
+
+/*
+ * Tuning and the library's self-test come with a later release.  They are declared so that programs made
  * for it link with this one; here each returns PROFK_ERR_UNSUPPORTED and writes nothing.  (The command has a selftest.)
  */
 PROFK_API profk_status profk_tune(profk_context *ctx, double budget_seconds, char *report, size_t room,
                                   size_t *need_ret);
 PROFK_API profk_status profk_tuning_export(const profk_context *ctx, const char *path);
 PROFK_API profk_status profk_tuning_import(profk_context *ctx, const char *path);
-PROFK_API profk_status profk_cache_path(const profk_options *options, char *path, size_t room, size_t *need_ret);
-PROFK_API profk_status profk_cache_list(const profk_options *options, char *text, size_t room, size_t *need_ret);
-PROFK_API profk_status profk_cache_clear(const profk_options *options, uint64_t *files_ret);
 PROFK_API profk_status profk_selftest(profk_context *ctx, uint32_t level, char *report, size_t room, size_t *need_ret);
 
 #ifdef __cplusplus

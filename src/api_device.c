@@ -2,8 +2,10 @@
 #include "base/structs.h"
 #include "base/text.h"
 #include "runtime/context.h"
+#include "runtime/key.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #define KNOWN_FLAGS (PROFK_TRACE | PROFK_DEBUG_SYNC)
 
@@ -37,7 +39,7 @@ done:
     return st;
 }
 
-static profk_status check_options(const profk_options *options, profk_options *ret)
+profk_status profk__options_check(const profk_options *options, profk_options *ret)
 {
     profk_status st = PROFK_OK;
     profk_options known = {.struct_size = sizeof known};
@@ -49,7 +51,6 @@ static profk_status check_options(const profk_options *options, profk_options *r
                          (unsigned)known.flags);
         goto done;
     }
-    known.cache_dir = NULL; /* the caller's text need not outlive the call */
     *ret = known;
 done:
     return st;
@@ -77,6 +78,32 @@ done:
     return st;
 }
 
+/* The memory of a context, NULL for none. */
+static void free_context(profk_context *ctx)
+{
+    if (ctx == NULL)
+        return;
+    profk__store_close(&ctx->store);
+    free(ctx->device_key);
+    free(ctx);
+}
+
+/* What a device's entries in the store have in common, to be freed; NULL if nothing can be stored for it. */
+static char *make_device_key(cl_device_id device)
+{
+    struct profk__key_facts facts;
+    char room[PROFK__KEY_NBYTES], *key;
+    struct profk__text text = profk__text_in(room, sizeof room);
+
+    if (!profk__key_read(device, &facts))
+        return NULL;
+    profk__key_add_device(&text, &facts);
+    key = malloc(text.length + 1);
+    if (key != NULL)
+        memcpy(key, room, text.length + 1);
+    return key;
+}
+
 /* cl is retained by the new context. */
 static profk_status make_context(cl_context cl, const struct profk__device *device, const profk_options *options,
                                  profk_context **ret)
@@ -90,7 +117,11 @@ static profk_status make_context(cl_context cl, const struct profk__device *devi
     }
     ctx->device = *device;
     ctx->options = *options;
-    TRY(profk__programs_init(&ctx->programs));
+    profk__store_open(&ctx->store, &ctx->options);
+    ctx->options.cache_dir = NULL; /* the caller's text need not outlive the call */
+    if (ctx->store.folder != NULL)
+        ctx->device_key = make_device_key(device->facts.id);
+    TRY(profk__programs_init(&ctx->programs, &ctx->store, ctx->device_key));
     st = profk__cl_check(clRetainContext(cl), "clRetainContext");
     if (st != PROFK_OK) {
         profk__programs_fini(&ctx->programs);
@@ -100,7 +131,7 @@ static profk_status make_context(cl_context cl, const struct profk__device *devi
     *ret = ctx;
     ctx = NULL;
 done:
-    free(ctx);
+    free_context(ctx);
     return st;
 }
 
@@ -117,7 +148,7 @@ profk_status profk_context_create(cl_context cl, cl_device_id device, const prof
                          ret == NULL ? "ret" : cl == NULL ? "cl" : "device");
         goto done;
     }
-    TRY(check_options(options, &known));
+    TRY(profk__options_check(options, &known));
     TRY(check_device_of(cl, device));
     TRY(profk__device_read(device, &facts));
     TRY(profk__device_check(&facts));
@@ -139,7 +170,7 @@ profk_status profk_context_create_default(const char *spec, const profk_options 
         goto done;
     }
     *ret = NULL;
-    TRY(check_options(options, &known));
+    TRY(profk__options_check(options, &known));
     TRY(profk__device_find(spec, &device));
     cl = clCreateContext(NULL, 1, &device.facts.id, NULL, NULL, &code);
     TRY(profk__cl_check(code, "clCreateContext"));
@@ -169,5 +200,5 @@ void profk_context_destroy(profk_context *ctx)
         return;
     profk__programs_fini(&ctx->programs);
     profk__release_context(ctx->cl);
-    free(ctx);
+    free_context(ctx);
 }

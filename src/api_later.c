@@ -25,24 +25,6 @@ profk_status profk_tuning_import(profk_context *ctx, const char *path)
     return not_yet("profk_tuning_import");
 }
 
-profk_status profk_cache_path(const profk_options *options, char *path, size_t room, size_t *need_ret)
-{
-    (void)options, (void)path, (void)room, (void)need_ret;
-    return not_yet("profk_cache_path");
-}
-
-profk_status profk_cache_list(const profk_options *options, char *text, size_t room, size_t *need_ret)
-{
-    (void)options, (void)text, (void)room, (void)need_ret;
-    return not_yet("profk_cache_list");
-}
-
-profk_status profk_cache_clear(const profk_options *options, uint64_t *files_ret)
-{
-    (void)options, (void)files_ret;
-    return not_yet("profk_cache_clear");
-}
-
 profk_status profk_selftest(profk_context *ctx, uint32_t level, char *report, size_t room, size_t *need_ret)
 {
     (void)ctx, (void)level, (void)report, (void)room, (void)need_ret;

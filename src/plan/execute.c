@@ -26,6 +26,12 @@ struct run {
     struct profk__task task;
 };
 
+/* Kernels of this file are about to be enqueued. */
+static void launches(struct run *run, enum profk__file file)
+{
+    run->plan->launched |= UINT32_C(1) << file;
+}
+
 static struct profk__pairs pairs(const struct run *run, enum profk__section bits)
 {
     const struct profk__workspace *workspace = &run->plan->workspace;
@@ -63,6 +69,7 @@ static profk_status enqueue_sort(struct run *run, int by_index)
 
     if (run->call->output.values == NULL && run->call->output.indices == NULL)
         return PROFK_OK;
+    launches(run, PROFK__FILE_SORT);
     return profk__stage_sort(&run->chain, &run->task, pairs(run, PROFK__WINNER_BITS), by_index, scratch,
                              &run->call->output);
 }
@@ -84,6 +91,7 @@ static profk_status enqueue_filter(struct run *run, uint32_t capacity)
     profk_status st = PROFK_OK;
     uint64_t first = 0;
 
+    launches(run, run->plan->spec.filter_shape == PROFK_SHAPE_STREAM ? PROFK__FILE_STREAM : PROFK__FILE_FILTER);
     for (uint64_t i = 0; i < run->call->chunk_count; i++) {
         struct profk__piece piece = next_piece(run, i, &first);
         TRY(profk__stage_filter(&run->chain, &run->task, &piece, i + 1 == run->call->chunk_count, capacity,
@@ -98,6 +106,7 @@ static profk_status enqueue_sample(struct run *run, uint32_t slots, uint32_t att
     profk_status st = PROFK_OK;
     uint64_t first = 0;
 
+    launches(run, PROFK__FILE_SAMPLE);
     for (uint64_t i = 0; i < run->call->chunk_count; i++) {
         struct profk__piece piece = next_piece(run, i, &first);
         TRY(profk__stage_sample(&run->chain, &run->task, &piece, slots, sample_key(run->plan, attempt),
@@ -126,6 +135,8 @@ static profk_status enqueue_attempt(struct run *run, uint32_t attempt)
 
     task->list = attempt == 1 ? NULL : missed_of(run, attempt - 1);
     TRY(enqueue_sample(run, slots, attempt));
+    launches(run, PROFK__FILE_THRESHOLD);
+    launches(run, PROFK__FILE_REFINE);
     TRY(profk__stage_threshold(chain, task, pairs(run, PROFK__SAMPLE_BITS), slots, t, count_start,
                                count_start > 0 ? capacity : 0));
     TRY(enqueue_filter(run, capacity));
@@ -146,6 +157,7 @@ static profk_status enqueue_full(struct run *run, uint32_t attempts)
     const struct profk__workspace *workspace = &run->plan->workspace;
     struct profk__pieces pieces = {run, run->call->chunk_count, next_piece};
 
+    launches(run, PROFK__FILE_FULL);
     TRY(profk__stage_full(&run->chain, &run->task, pieces, run->plan->segments, attempts,
                           workspace->section[PROFK__HISTOGRAM], workspace->section[PROFK__COUNTS],
                           pairs(run, PROFK__WINNER_BITS)));
@@ -234,6 +246,7 @@ static profk_status select_slab(struct run *run)
         TRY(enqueue_full(run, 1));
     } else {
         struct profk__piece piece = next_piece(run, 0, &first);
+        launches(run, PROFK__FILE_ROWS);
         TRY(profk__stage_rows(&run->chain, &run->task, &piece, &run->call->output, pairs(run, PROFK__WINNER_BITS)));
         if (!profk__stage_rows_finishes(&plan->spec, run->task.k))
             TRY(enqueue_sort(run, 0));
@@ -354,6 +367,7 @@ static profk_status end_chain(struct run *run)
     if (!profk__plan_is_async(plan)) {
         if (plan->problem.route != PROFK_ROUTE_PROFK || profk__problem_is_empty(&plan->problem))
             TRY(profk__chain_wait(&run->chain)); /* route profk has waited for the summary */
+        profk__plan_store_programs(plan);
         goto done;
     }
     TRY_CL(clFlush(run->call->queue));

@@ -139,8 +139,8 @@ profk_status profk__plan_create(profk_context *ctx, const profk_problem *p, cons
     plan->flags = flags;
     plan->type = profk__type_get(plan->problem.type);
     plan->rule = profk__key_rule_make(plan->type, plan->problem.order, plan->problem.nan);
-    if (ctx->device.loop_max != 0 && plan->type->nbytes == 1)
-        plan->rule.kind = PROFK__UNTESTED; /* llvmpipe (Mesa 22.3.6) mixes up the bytes of the raw test */
+    if (ctx->device.mixes_bytes && plan->type->nbytes == 1)
+        plan->rule.kind = PROFK__UNTESTED;
     plan->spec = make_spec(plan);
     TRY(profk__route_choose(plan));
     TRY(build(plan));
@@ -168,6 +168,17 @@ static void forget_last(profk_plan *plan)
     plan->last = (struct profk__last){NULL, NULL};
 }
 
+void profk__plan_store_programs(profk_plan *plan)
+{
+    uint32_t files = plan->launched & ~plan->stored;
+
+    if (plan->stored != 0)
+        files &= UINT32_C(1) << PROFK__FILE_FULL;
+    if (files != 0)
+        profk__kernels_store(plan->ctx, plan->kernels, files);
+    plan->stored |= files;
+}
+
 profk_status profk__plan_settle(profk_plan *plan)
 {
     profk_status st = PROFK_OK;
@@ -175,6 +186,7 @@ profk_status profk__plan_settle(profk_plan *plan)
     if (plan->last.event == NULL)
         goto done;
     TRY(wait_for_last(plan));
+    profk__plan_store_programs(plan);
     if (plan->workspace.summary_is_written)
         TRY_CL(clEnqueueReadBuffer(plan->last.queue, plan->workspace.section[PROFK__SUMMARY], CL_TRUE, 0,
                                    sizeof plan->summary, &plan->summary, 0, NULL, NULL));
@@ -187,7 +199,8 @@ void profk__plan_destroy(profk_plan *plan)
 {
     if (plan == NULL)
         return;
-    wait_for_last(plan); /* a failure was the call's and is known by its event */
+    if (wait_for_last(plan) == PROFK_OK) /* a failure was the call's and is known by its event */
+        profk__plan_store_programs(plan);
     forget_last(plan);
     profk__kernels_destroy(plan->kernels);
     profk__workspace_release(plan);

@@ -73,6 +73,8 @@ struct profk_plan {
     struct profk__layout layout;
     struct profk__workspace workspace;
     struct profk__kernel kernels[PROFK__KERNEL_COUNT];
+    uint32_t launched;                /* files whose kernels have been enqueued, bits of enum profk__file */
+    uint32_t stored;                  /* those whose programs were handed to the store */
     struct profk__last last;
     uint64_t call;                    /* counts calls, so that each draws anew */
     uint64_t calls, rows;             /* made, and served */
@@ -129,6 +131,13 @@ void profk__plan_info(const profk_plan *plan, profk_info *ret);
 
 /* Waits for the last call and reads what it counted. */
 profk_status profk__plan_settle(profk_plan *plan);
+
+/*
+ * Hands the programs of a plan whose launches are all complete to the context's store: those of its first run, and once
+ * more if a later one was the first to need `full`.  Every other time it does nothing, so that no later run touches a
+ * file.
+ */
+void profk__plan_store_programs(profk_plan *plan);
 
 /* What plan has done; settled before. */
 void profk__plan_stats(const profk_plan *plan, profk_stats *ret);

@@ -9,7 +9,12 @@ struct profk_context {
     cl_context cl;
     struct profk__device device;
     struct profk__programs programs;
-    profk_options options; /* cache_dir is not kept */
+    struct profk__store store;
+    char *device_key;      /* lines of profk__key_add_device(); NULL if nothing is stored */
+    profk_options options; /* cache_dir is NULL: store has it */
 };
+
+/* The caller's options (NULL: the defaults), checked. */
+profk_status profk__options_check(const profk_options *options, profk_options *ret);
 
 #endif

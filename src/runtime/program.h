@@ -1,9 +1,12 @@
 /*
- * program.h: kernel programs, built at run time and kept in memory.
+ * program.h: kernel programs, from memory, else from the store on disk, else from the compiler.
  *
  * A program is one file of cl/ specialised by integer macros.  Programs are kept by (file, options) until the cache is
- * finished; callers borrow them.  Falling back to a smaller work-group where the built kernel does not allow the size
- * that was asked for happens here and nowhere else.
+ * finished; callers borrow them.  Falling back from a stored binary to the source, and to a smaller work-group where
+ * the built kernel does not allow the size that was asked for, happens here and nowhere else.
+ *
+ * A program that was compiled goes to the store once, when the plan says that its kernels have run: before its first
+ * launch PoCL's binary holds no device code, and every process that loads it compiles for 240-315 ms.
  */
 #ifndef PROFK_RUNTIME_PROGRAM_H
 #define PROFK_RUNTIME_PROGRAM_H
@@ -11,6 +14,7 @@
 #include "base/lock.h"
 #include "base/text.h"
 #include "runtime/device.h"
+#include "runtime/store.h"
 
 enum { PROFK__DEFINES_MAX = 8, PROFK__OPTIONS_NBYTES = 256 };
 
@@ -32,9 +36,12 @@ struct profk__program_entry;
 struct profk__programs {
     struct profk__lock lock;
     struct profk__program_entry *first;
+    const struct profk__store *store; /* borrowed */
+    const char *device_key;           /* borrowed: what profk__key_add_device() writes, NULL if nothing is stored */
 };
 
-profk_status profk__programs_init(struct profk__programs *programs);
+profk_status profk__programs_init(struct profk__programs *programs, const struct profk__store *store,
+                                  const char *device_key);
 void profk__programs_fini(struct profk__programs *programs);
 
 /* The compiler's options: -cl-std and the macros in alphabetical order. */
@@ -46,5 +53,8 @@ void profk__build_options(const struct profk__build *build, struct profk__text *
  */
 profk_status profk__program_get(struct profk__programs *programs, cl_context cl, const struct profk__device *device,
                                 const struct profk__build *build, cl_program *program_ret, uint32_t *wg_ret);
+
+/* Stores the binary of a program whose launches are complete, unless that was done or it came from there. */
+void profk__program_store(struct profk__programs *programs, cl_program program, cl_device_id device);
 
 #endif

@@ -129,11 +129,19 @@ profk_status profk__kernels_create(profk_context *ctx, struct profk__spec *spec,
             continue;
         kernels[id].handle = clCreateKernel(program, kernel_table[id].name, &code);
         TRY(profk__cl_check(code, "clCreateKernel"));
+        kernels[id].program = program;
         kernels[id].name = kernel_table[id].name;
         kernels[id].wg = spec->wg[file];
     }
 done:
     return st;
+}
+
+void profk__kernels_store(profk_context *ctx, const struct profk__kernel *kernels, uint32_t files)
+{
+    for (int id = 0; id < PROFK__KERNEL_COUNT; id++)
+        if (kernels[id].handle != NULL && (files >> kernel_table[id].file & 1) != 0)
+            profk__program_store(&ctx->programs, kernels[id].program, ctx->device.facts.id);
 }
 
 void profk__kernels_destroy(struct profk__kernel *kernels)

@@ -20,6 +20,7 @@ struct profk__chain {
 /* A kernel of a plan and the size of its work-groups. */
 struct profk__kernel {
     cl_kernel handle;
+    cl_program program; /* borrowed from the context */
     uint32_t wg;
     const char *name;
 };

@@ -98,6 +98,9 @@ profk_status profk__kernels_create(profk_context *ctx, struct profk__spec *spec,
                                    struct profk__kernel *kernels);
 void profk__kernels_destroy(struct profk__kernel *kernels);
 
+/* Stores the programs of these files, bits of enum profk__file, whose launches are complete. */
+void profk__kernels_store(profk_context *ctx, const struct profk__kernel *kernels, uint32_t files);
+
 /* What the stages tell one another of a row; pk_row of cl/row.clh. */
 struct profk__row_state {
     uint64_t tau_key, tau_index;

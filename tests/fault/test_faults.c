@@ -27,6 +27,7 @@
 #include "support/fixture.h"
 
 #define LOG PROFK_TEST_SCRATCH "/test_faults.log"
+#define STORE PROFK_TEST_SCRATCH "/test_faults-store"
 
 enum { N = 5000, K = 10, ENTRIES_MAX = 64, CANARY = 0xCC };
 
@@ -234,15 +235,19 @@ static void run_workspace(struct ending *o)
     run_on(fixture.ctx, PROFK_ROUTE_PROFK, NULL, true, o);
 }
 
-/* A context of the library's own on the caller's OpenCL context: kernels are built. */
-static void run_new_context(const profk_tuning *tuning, struct ending *o)
+/* Where a context keeps its kernels. */
+static const profk_options nowhere = {.struct_size = sizeof nowhere, .cache_dir = ""};
+static const profk_options on_disk = {.struct_size = sizeof on_disk, .cache_dir = STORE};
+
+/* A context of the library's own on the caller's OpenCL context: kernels are built, or loaded. */
+static void run_new_context(const profk_options *options, const profk_tuning *tuning, struct ending *o)
 {
     profk_context *ctx = NULL;
-    profk_status status = profk_context_create(fixture.cl, fixture.device, NULL, &ctx);
+    profk_status status = profk_context_create(fixture.cl, fixture.device, options, &ctx);
 
     if (status != PROFK_OK) {
         note(o, status, ctx);
-        o->recovered = profk_context_create(fixture.cl, fixture.device, NULL, &ctx) == PROFK_OK;
+        o->recovered = profk_context_create(fixture.cl, fixture.device, options, &ctx) == PROFK_OK;
     } else {
         run_on(ctx, PROFK_ROUTE_PROFK, tuning, false, o);
     }
@@ -251,12 +256,24 @@ static void run_new_context(const profk_tuning *tuning, struct ending *o)
 
 static void run_build(struct ending *o)
 {
-    run_new_context(NULL, o);
+    run_new_context(&nowhere, NULL, o);
 }
 
 static void run_late_build(struct ending *o)
 {
-    run_new_context(&six_misses, o);
+    run_new_context(&nowhere, &six_misses, o);
+}
+
+/* The run before has left the kernels on disk. */
+static void run_load(struct ending *o)
+{
+    run_new_context(&on_disk, NULL, o);
+}
+
+static void run_store(struct ending *o)
+{
+    profk_cache_clear(&on_disk, NULL);
+    run_new_context(&on_disk, NULL, o);
 }
 
 static void run_default(struct ending *o)
@@ -332,7 +349,9 @@ static void run_host(struct ending *o)
 
 enum {
     QUERIES_MAY_REFUSE = 1, /* a device or buffer that cannot be asked is refused or taken for careful */
-    BUILDS_ONLY = 2         /* only calls that concern programs: others fail elsewhere, faster */
+    BUILDS_ONLY = 2,        /* only calls that concern programs: others fail elsewhere, faster */
+    LOADS = 4,              /* programs come from disk: what fails is a miss, and they are built */
+    STORES_ONLY = 8         /* only calls that fetch binaries for the disk: what fails is not stored */
 };
 
 static const struct scenario {
@@ -350,6 +369,8 @@ static const struct scenario {
     {"a default context", run_default, QUERIES_MAY_REFUSE},
     {"a new context", run_build, QUERIES_MAY_REFUSE | BUILDS_ONLY},
     {"full built at its first use", run_late_build, BUILDS_ONLY},
+    {"kernels from disk", run_load, QUERIES_MAY_REFUSE | BUILDS_ONLY | LOADS},
+    {"kernels to disk", run_store, STORES_ONLY},
 };
 
 /* ---- faults ---- */
@@ -372,16 +393,29 @@ static bool starts_with(const char *text, const char *start)
 
 /*
  * Calls whose failure may pass: a wait for work that is done; a fact that only chooses between right ways; a device
- * that cannot be asked when another one serves.
+ * that cannot be asked when another one serves; a binary that goes to the disk or comes from there.
  */
-static bool may_pass(const char *entry)
+static bool may_pass(const struct scenario *s, const char *entry)
 {
-    static const char *const names[] = {"clWaitForEvents", "clGetDeviceInfo", "clGetDeviceIDs", "clGetPlatformIDs",
-                                        "clGetPlatformInfo"};
+    static const struct {
+        const char *name;
+        uint32_t flags; /* of the scenarios in which it may, 0: all */
+    } entries[] = {
+        {"clWaitForEvents", 0},
+        {"clGetDeviceInfo", 0},
+        {"clGetDeviceIDs", 0},
+        {"clGetPlatformIDs", 0},
+        {"clGetPlatformInfo", 0},
+        {"clGetProgramInfo", LOADS | STORES_ONLY},
+        {"clBuildProgram", LOADS},
+        {"clCreateProgramWithBinary", LOADS},
+        {"clCreateKernelsInProgram", LOADS},
+        {"clGetKernelWorkGroupInfo", LOADS},
+    };
 
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
-        if (strcmp(entry, names[i]) == 0)
-            return true;
+    for (size_t i = 0; i < sizeof entries / sizeof entries[0]; i++)
+        if (strcmp(entry, entries[i].name) == 0)
+            return entries[i].flags == 0 || (s->flags & entries[i].flags);
     return false;
 }
 
@@ -465,7 +499,7 @@ static const char *leftover(void)
 static const char *fault_of(const struct scenario *s, const char *entry, int code, const struct ending *o)
 {
     if (o->status == PROFK_OK)
-        return !may_pass(entry) ? "the call succeeded" : o->verdict == RIGHT ? NULL : "success with wrong outputs";
+        return !may_pass(s, entry) ? "the call succeeded" : o->verdict == RIGHT ? NULL : "success with wrong outputs";
     if (o->verdict == WRONG)
         return "a wrong output is said to be valid, or *ret is not NULL";
     if (!o->recovered)
@@ -504,6 +538,8 @@ static bool is_wanted(const struct scenario *s, const char *entry)
 {
     if (starts_with(entry, "clRelease"))
         return false;
+    if (s->flags & STORES_ONLY)
+        return strcmp(entry, "clGetProgramInfo") == 0;
     if (!(s->flags & BUILDS_ONLY))
         return true;
     return strstr(entry, "Program") || strcmp(entry, "clCreateKernel") == 0 || starts_with(entry, "clGetKernel") ||
