@@ -19,7 +19,7 @@ typedef struct {
     ulong begin, end;
 } pk_segment;
 
-static inline pk_segment pk_segment_of(ulong count, uint part, uint parts)
+PK_INLINE pk_segment pk_segment_of(ulong count, uint part, uint parts)
 {
     ulong length = (count + parts - 1u) / parts;
     pk_segment segment;
@@ -29,7 +29,7 @@ static inline pk_segment pk_segment_of(ulong count, uint part, uint parts)
 }
 
 /* The bits of the digits before the one that is `shift` bits up. */
-static inline pk_bits pk_mask_above(uint shift)
+PK_INLINE pk_bits pk_mask_above(uint shift)
 {
     return shift + 8u == PK_WIDTH_BITS ? 0 : (pk_bits)((pk_bits)~(pk_bits)0 << (shift + 8u));
 }
@@ -159,7 +159,7 @@ PK_KERNEL void profk_full_scan(uint segments, pk_rows rows, __global const uint 
 }
 
 /* Sums the words of the work-items before this one; words[PK_WG] receives the sum of all.  words has PK_WG + 1. */
-static inline uint pk_sum_before(uint word, __local uint *words)
+PK_INLINE uint pk_sum_before(uint word, __local uint *words)
 {
     uint item = (uint)get_local_id(0);
 

@@ -11,7 +11,7 @@
 #define PK_INDEX_IS_PLACE
 #include "search.clh"
 
-static inline void pk_certify(__global pk_result *result)
+PK_INLINE void pk_certify(__global pk_result *result)
 {
     result->status = PK_CERTIFIED;
     result->attempts = 1;

@@ -9,11 +9,11 @@
  */
 #include "element.clh"
 #include "row.clh"
-#include "permute.clh"
 
 #ifndef PK_SLOTS
 #error "PK_SLOTS must be defined"
 #endif
+#include "permute.clh"
 
 PK_KERNEL void profk_sample(__global const pk_bits *input, /* the chunk's buffer */
                             ulong start, ulong stride,     /* place of the chunk in it; from a row to the next */
@@ -28,17 +28,18 @@ PK_KERNEL void profk_sample(__global const pk_bits *input, /* the chunk's buffer
         __global const pk_bits *elements = input + start + row * stride;
         ulong base = (ulong)row * slots;
         uint round_keys[PK_ROUNDS_MAX];
-        ulong positions[PK_SLOTS]; /* from the chunk's first element */
+        ulong positions[PK_SLOTS];
 
         pk_make_round_keys(pk_row_key(key, rows.first + row), rounds, round_keys);
         for (uint j = 0; j < PK_SLOTS; j++)
-            if (slot + j * PK_WG < slots)
-                positions[j] = pk_permute(slot + j * PK_WG, n, round_keys, bits, rounds) - first;
+            positions[j] = min(slot + j * PK_WG, slots - 1u);
+        pk_permute(positions, n, round_keys, bits, rounds);
         for (uint j = 0; j < PK_SLOTS; j++) {
             ulong place = base + slot + j * PK_WG;
-            if (slot + j * PK_WG < slots && positions[j] < count) {
-                sample_bits[place] = elements[positions[j]];
-                sample_index[place] = (pk_index)(first + positions[j]);
+            ulong at = positions[j] - first; /* from the chunk's first element; wraps before it */
+            if (slot + j * PK_WG < slots && at < count) {
+                sample_bits[place] = elements[at];
+                sample_index[place] = (pk_index)positions[j];
             }
         }
     }

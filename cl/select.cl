@@ -12,27 +12,31 @@
  */
 #include "element.clh"
 #include "row.clh"
-#include "search.clh"
+#include "narrow.clh"
 
-PK_KERNEL void profk_threshold(__global const pk_bits *sample_bits, __global const pk_index *sample_index, uint slots,
-                               uint t, ulong count_start, uint cursor_start, pk_rule rule, pk_rows rows,
+/* The sample is no longer what it was when this is done. */
+PK_KERNEL void profk_threshold(__global pk_bits *sample_bits, __global pk_index *sample_index, uint slots, uint t,
+                               ulong count_start, uint cursor_start, pk_rule rule, pk_rows rows,
                                __global const uint *list, __global pk_result *results, __global pk_row *states)
 {
-    __local uint histogram[PK_DIGITS];
-    __local pk_pair found[1];
+    __local pk_desk desk[1];
 
     PK_FOR_EACH_TASK(task, rows, list)
     {
         uint row = PK_TASK_ROW(task, rows, list);
+        pk_pairs sample = {sample_bits + (ulong)row * slots, sample_index + (ulong)row * slots};
+        pk_pairs nowhere = {0, 0};
+        pk_search search = pk_search_start(sample, slots, t, rule, desk);
 
-        pk_select(sample_bits + (ulong)row * slots, sample_index + (ulong)row * slots, slots, t, rule, histogram,
-                  found);
+        while (search.count > 1u && search.bits_done < PK_PAIR_BITS)
+            search = pk_narrow(search, sample, rule, desk, nowhere);
+        PK_GLOBAL_BARRIER();
         if (get_local_id(0) == 0) {
             __global pk_row *state = &states[row];
             results[row].status = PK_PENDING;
             results[row].R = count_start;
-            state->tau_key = found->key;
-            state->tau_index = found->index;
+            state->tau_key = pk_key(sample.bits[0], rule);
+            state->tau_index = sample.index[0];
             state->cursor = state->base = cursor_start;
         }
         PK_BARRIER();
@@ -53,42 +57,40 @@ PK_KERNEL void profk_fold(uint capacity, pk_rows rows, __global const uint *list
     }
 }
 
-PK_KERNEL void profk_refine(__global const pk_bits *candidate_bits, __global const pk_index *candidate_index, uint k,
+/* The candidates are no longer what they were when this is done. */
+PK_KERNEL void profk_refine(__global pk_bits *candidate_bits, __global pk_index *candidate_index, uint k,
                             uint capacity, uint attempt, uint approximate, pk_rule rule, pk_rows rows,
                             __global const uint *list, __global pk_result *results, __global pk_row *states,
                             __global pk_bits *winner_bits, __global pk_index *winner_index)
 {
-    __local uint histogram[PK_DIGITS];
-    __local pk_pair found[1];
-    __local uint winners[1];
+    __local pk_desk desk[1];
     uint item = (uint)get_local_id(0);
 
     PK_FOR_EACH_TASK(task, rows, list)
     {
         uint row = PK_TASK_ROW(task, rows, list);
-        __global const pk_bits *bits = candidate_bits + (ulong)row * capacity;
-        __global const pk_index *index = candidate_index + (ulong)row * capacity;
+        pk_pairs candidates = {candidate_bits + (ulong)row * capacity, candidate_index + (ulong)row * capacity};
+        pk_pairs winners = {winner_bits + (ulong)row * k, winner_index + (ulong)row * k};
         __global const pk_row *state = &states[row];
         ulong R = results[row].R + (state->cursor - state->base);
         bool certified = R >= k && R <= capacity;
-        uint candidates = certified || approximate ? (uint)min(R, (ulong)capacity) : 0;
-        uint wanted = min(k, candidates);
+        uint count = certified || approximate ? (uint)min(R, (ulong)capacity) : 0, wanted = min(k, count);
 
-        barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE); /* all have read the row before it is written */
+        PK_GLOBAL_BARRIER(); /* all have read the row before it is written */
         if (item == 0) {
             results[row].status = certified ? PK_CERTIFIED : R < k ? PK_RECALL_MISS : PK_OVERFLOW;
             results[row].attempts = attempt;
             results[row].R = R;
             states[row].winners = wanted;
-            winners[0] = 0;
+            desk->above = 0;
         }
-        pk_select(bits, index, candidates, wanted, rule, histogram, found);
-        for (uint i = item; i < candidates; i += PK_WG) {
-            if (pk_reaches(pk_key(bits[i], rule), index[i], found->key, found->index)) {
-                ulong place = (ulong)row * k + PK_LOCAL_ADD(&winners[0], 1u);
-                winner_bits[place] = bits[i];
-                winner_index[place] = index[i];
-            }
+        pk_search search = pk_search_start(candidates, count, wanted, rule, desk);
+        while (search.rank < search.count && search.bits_done < PK_PAIR_BITS)
+            search = pk_narrow(search, candidates, rule, desk, winners);
+        PK_GLOBAL_BARRIER();
+        for (uint i = item; i < search.count; i += PK_WG) { /* all that are left are winners */
+            winners.bits[wanted - search.count + i] = candidates.bits[i];
+            winners.index[wanted - search.count + i] = candidates.index[i];
         }
         PK_BARRIER();
     }

@@ -3,6 +3,7 @@
  *
  * Few winners are sorted by one work-group a row in local memory (bitonic), many by stable radix passes from the last
  * digit up (count, scan, scatter; index digits first, then key digits), and profk_emit copies what needs no sorting.
+ * Where a work-group is one work-item (a CPU), it sorts its row alone by such passes (profk_alone).
  * A row without winners (it missed) has nothing written, or with `pad` (approximate mode) index all ones and value 0 in
  * the places beyond its winners.
  *
@@ -17,6 +18,7 @@
 #endif
 
 #define PK_DIGITS (1u << PK_DIGIT_BITS)
+#define PK_EMITTED 1024u /* pairs that a task of profk_emit copies; the host mirrors it */
 
 PK_KERNEL void profk_bitonic(__global const pk_bits *winner_bits, __global const pk_index *winner_index, uint k,
                              pk_rule rule, pk_output output, uint pad, pk_rows rows, __global const uint *list,
@@ -51,7 +53,7 @@ typedef struct {
     uint begin, end;
 } pk_range;
 
-static inline pk_range pk_run(uint count, uint segment, uint part)
+PK_INLINE pk_range pk_run(uint count, uint segment, uint part)
 {
     uint run = (segment + PK_WG - 1u) / PK_WG;
     ulong first = (ulong)part * segment;
@@ -64,7 +66,7 @@ static inline pk_range pk_run(uint count, uint segment, uint part)
 }
 
 /* The digit `shift` bits up: of the complemented key, so that ascending digits are descending keys, or of the index. */
-static inline uint pk_sort_digit(pk_bits bits, pk_index index, uint by_key, uint shift, pk_rule rule)
+PK_INLINE uint pk_sort_digit(pk_bits bits, pk_index index, uint by_key, uint shift, pk_rule rule)
 {
     if (by_key)
         return (uint)((pk_bits)~pk_key(bits, rule) >> shift) & (PK_DIGITS - 1u);
@@ -72,7 +74,7 @@ static inline uint pk_sort_digit(pk_bits bits, pk_index index, uint by_key, uint
 }
 
 /* table[digit * PK_WG + item] = how often the digit occurs in the work-item's run. */
-static inline void pk_count_run(__global const pk_bits *bits, __global const pk_index *index, pk_range run, uint by_key,
+PK_INLINE void pk_count_run(__global const pk_bits *bits, __global const pk_index *index, pk_range run, uint by_key,
                          uint shift, pk_rule rule, __local uint *table)
 {
     uint item = (uint)get_local_id(0);
@@ -172,6 +174,107 @@ PK_KERNEL void profk_radix_scatter(__global const pk_bits *bits, __global const 
     }
 }
 
+/* A row's pairs and as much room again. */
+typedef struct {
+    pk_pairs now, other;
+} pk_sheets;
+
+/* One stable pass of a single work-item over a digit: from sheets.now to sheets.other. */
+PK_INLINE void pk_pass(pk_sheets sheets, uint count, uint by_key, uint shift, pk_rule rule, __local uint *places)
+{
+    uint place = 0;
+
+    for (uint digit = 0; digit < PK_DIGITS; digit++)
+        places[digit] = 0;
+    for (uint i = 0; i < count; i++)
+        places[pk_sort_digit(sheets.now.bits[i], sheets.now.index[i], by_key, shift, rule)]++;
+    for (uint digit = 0; digit < PK_DIGITS; digit++) {
+        uint here = places[digit];
+        places[digit] = place;
+        place += here;
+    }
+    for (uint i = 0; i < count; i++) {
+        pk_bits bits = sheets.now.bits[i];
+        pk_index index = sheets.now.index[i];
+        uint to = places[pk_sort_digit(bits, index, by_key, shift, rule)]++;
+        sheets.other.bits[to] = bits;
+        sheets.other.index[to] = index;
+    }
+}
+
+/* Passes over the digits in which keys, or indices, differ. */
+PK_INLINE pk_sheets pk_sort_by(pk_sheets sheets, uint count, uint by_key, pk_rule rule, __local uint *places)
+{
+    ulong differ = 0;
+
+    for (uint i = 1; i < count; i++)
+        differ |= by_key ? (ulong)(pk_key(sheets.now.bits[i], rule) ^ pk_key(sheets.now.bits[0], rule))
+                         : (ulong)(sheets.now.index[i] ^ sheets.now.index[0]);
+    for (uint shift = 0; shift < 64u && differ >> shift != 0; shift += PK_DIGIT_BITS) {
+        if (((differ >> shift) & (PK_DIGITS - 1u)) == 0)
+            continue;
+        pk_pass(sheets, count, by_key, shift, rule, places);
+        pk_pairs swapped = sheets.now;
+        sheets.now = sheets.other;
+        sheets.other = swapped;
+    }
+    return sheets;
+}
+
+/* Puts equal keys, which stand together, in index order; gives up where that takes many steps. */
+PK_INLINE bool pk_mend_ties(pk_pairs pairs, uint count, pk_rule rule)
+{
+    ulong steps_left = 2ul * count;
+
+    for (uint i = 1; i < count; i++) {
+        pk_bits bits = pairs.bits[i];
+        pk_index index = pairs.index[i];
+        pk_bits key = pk_key(bits, rule);
+        uint place = i;
+
+        while (place > 0 && steps_left > 0 && pk_key(pairs.bits[place - 1u], rule) == key
+               && pairs.index[place - 1u] > index) {
+            pairs.bits[place] = pairs.bits[place - 1u];
+            pairs.index[place] = pairs.index[place - 1u];
+            place--;
+            steps_left--;
+        }
+        pairs.bits[place] = bits;
+        pairs.index[place] = index;
+    }
+    return steps_left > 0;
+}
+
+/* One work-item sorts a row.  Ties are rare or many: by key alone first, and only if that leaves much to mend by index
+ * and key. */
+PK_KERNEL void profk_alone(__global pk_bits *winner_bits, __global pk_index *winner_index, uint k, pk_rule rule,
+                           pk_output output, uint pad, pk_rows rows, __global const uint *list,
+                           __global const pk_row *states, __global pk_bits *values, __global uint *indices32,
+                           __global ulong *indices64, __global pk_bits *other_bits, __global pk_index *other_index)
+{
+    __local uint places[PK_DIGITS];
+
+    PK_FOR_EACH_TASK(task, rows, list)
+    {
+        uint row = PK_TASK_ROW(task, rows, list);
+        uint count = get_local_id(0) == 0 ? states[row].winners : 0, end = get_local_id(0) == 0 ? k : 0;
+        ulong from = (ulong)row * k, to = (rows.first + row) * k;
+        pk_sheets sheets = {{winner_bits + from, winner_index + from}, {other_bits + from, other_index + from}};
+
+        if (!output.by_index)
+            sheets = pk_sort_by(sheets, count, 1, rule, places);
+        if (output.by_index || !pk_mend_ties(sheets.now, count, rule)) {
+            sheets = pk_sort_by(sheets, count, 0, rule, places);
+            if (!output.by_index)
+                sheets = pk_sort_by(sheets, count, 1, rule, places);
+        }
+        for (uint i = 0; i < count; i++)
+            pk_write(values, indices32, indices64, output, to + i, sheets.now.bits[i], sheets.now.index[i]);
+        for (uint i = count; pad && i < end; i++)
+            pk_write(values, indices32, indices64, output, to + i, 0, ~0ul);
+    }
+}
+
 /* Same arguments as profk_bitonic; the rule is not needed. */
 PK_KERNEL void profk_emit(__global const pk_bits *winner_bits, __global const pk_index *winner_index, uint k,
                           pk_rule rule, pk_output output, uint pad, pk_rows rows, __global const uint *list,
@@ -181,13 +284,15 @@ PK_KERNEL void profk_emit(__global const pk_bits *winner_bits, __global const pk
     (void)rule;
     PK_FOR_EACH_TASK(task, rows, list)
     {
-        uint row = PK_TASK_ROW(task, rows, list);
-        uint i = PK_TASK_PART(task, rows) * PK_WG + (uint)get_local_id(0);
-        ulong from = (ulong)row * k + i, to = (rows.first + row) * k + i;
+        uint row = PK_TASK_ROW(task, rows, list), part = PK_TASK_PART(task, rows);
+        uint winners = states[row].winners, end = min((part + 1u) * PK_EMITTED, k);
+        ulong from = (ulong)row * k, to = (rows.first + row) * k;
 
-        if (i < states[row].winners)
-            pk_write(values, indices32, indices64, output, to, winner_bits[from], winner_index[from]);
-        else if (pad && i < k)
-            pk_write(values, indices32, indices64, output, to, 0, ~0ul);
+        for (uint i = part * PK_EMITTED + (uint)get_local_id(0); i < end; i += PK_WG) {
+            if (i < winners)
+                pk_write(values, indices32, indices64, output, to + i, winner_bits[from + i], winner_index[from + i]);
+            else if (pad)
+                pk_write(values, indices32, indices64, output, to + i, 0, ~0ul);
+        }
     }
 }

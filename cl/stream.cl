@@ -17,6 +17,9 @@
 #error "PK_BLOCK must be defined"
 #endif
 
+#define PK_LOOKED_AT (PK_BLOCK > PK_VEC ? PK_BLOCK : PK_VEC) /* elements that one look may find */
+#define PK_FOUND (PK_LOOKED_AT + 48u)
+
 /* Where a row's candidates go. */
 typedef struct {
     __global const pk_bits *elements; /* of the launch */
@@ -29,45 +32,86 @@ typedef struct {
     pk_index tau_index;
 } pk_sink;
 
-/* Keeps what reaches the threshold of elements [begin, end), at most 32 of them: one atomic if there is any. */
-static inline void pk_keep(pk_sink sink, uint begin, uint end, pk_rule rule)
-{
-    uint hits = 0;
+/* What a work-item has found and not stored yet. */
+typedef struct {
+    pk_bits bits[PK_FOUND];
+    uint at[PK_FOUND]; /* element of the launch */
+    uint count;
+} pk_found;
 
-    for (uint i = begin; i < end; i++)
-        if (pk_reaches(pk_key(sink.elements[i], rule), (pk_index)(sink.first + i), sink.tau_key, sink.tau_index))
-            hits |= 1u << (i - begin);
-    if (hits == 0)
-        return;
-    uint place = atomic_add(sink.cursor, popcount(hits));
-    for (; hits != 0 && place < sink.capacity; hits &= hits - 1u, place++) {
-        uint i = begin + 31u - clz(hits & (0u - hits));
-        sink.bits[place] = sink.elements[i];
-        sink.index[place] = (pk_index)(sink.first + i);
+/* Stores what was found and does reach the threshold: one atomic for all of it, so that cores seldom meet at the cursor
+ * or in a cache line. */
+PK_INLINE void pk_store(pk_sink sink, pk_found *found, pk_rule rule)
+{
+    uint count = found->count, kept = 0;
+
+    for (uint i = 0; i < count; i++) {
+        pk_bits bits = found->bits[i];
+        uint at = found->at[i];
+        bool reaches = pk_reaches(pk_key(bits, rule), (pk_index)(sink.first + at), sink.tau_key, sink.tau_index);
+        found->bits[kept] = bits;
+        found->at[kept] = at;
+        kept += reaches ? 1u : 0;
+    }
+    found->count = 0;
+
+    uint place = kept == 0 ? 0 : atomic_add(sink.cursor, kept);
+    uint room = place < sink.capacity ? min(kept, sink.capacity - place) : 0;
+    for (uint i = 0; i < room; i++) {
+        sink.bits[place + i] = found->bits[i];
+        sink.index[place + i] = (pk_index)(sink.first + found->at[i]);
     }
 }
 
-/* Walks `count` whole vectors from element `at` on: a raw test for each block, then for each of its vectors. */
-static inline void pk_walk(pk_sink sink, uint at, uint count, pk_prefilter filter, pk_rule rule)
+/* Finds what may reach the threshold among `count` elements from `at` on, every `step`-th, at most PK_LOOKED_AT.  No
+ * branch: which of them do is anyone's guess. */
+PK_INLINE void pk_keep(pk_sink sink, pk_found *found, uint at, uint count, uint step, pk_prefilter filter,
+                           pk_rule rule)
+{
+    if (found->count > PK_FOUND - PK_LOOKED_AT)
+        pk_store(sink, found, rule);
+
+    uint end = found->count;
+    for (uint j = 0; j < count; j++, at += step) {
+        pk_bits bits = sink.elements[at];
+        pk_condition test0 = (pk_condition)((bits & filter.mask) ^ filter.flip0);
+        pk_condition test1 = (pk_condition)((bits & filter.mask) ^ filter.flip1);
+        found->bits[end] = bits;
+        found->at[end] = at;
+        end += (test0 >= filter.least0) | (test1 >= filter.least1);
+    }
+    found->count = end;
+}
+
+/* Walks `count` whole vectors from element `at` on, at most PK_BLOCK of them: one raw test for all; where it lets
+ * something through, the lane tells in which column. */
+PK_INLINE void pk_block(pk_sink sink, pk_found *found, uint at, uint count, pk_prefilter filter, pk_rule rule)
 {
     __global const void *start = sink.elements + at;
-    __global const pk_vector *vectors = (__global const pk_vector *)start;
+    pk_tested tested = pk_test((__global const pk_vector *)start, count, filter);
 
-    for (uint v = 0; v < count; v += PK_BLOCK) {
-        bool whole = v + PK_BLOCK <= count;
-        if (whole && !pk_may_reach(vectors + v, PK_BLOCK, filter))
-            continue;
-        for (uint j = v; j < (whole ? v + PK_BLOCK : count); j++)
-            if (pk_may_reach(vectors + j, 1, filter))
-                pk_keep(sink, at + j * PK_VEC, at + (j + 1u) * PK_VEC, rule);
-    }
+    if (!pk_may_reach(tested, filter))
+        return;
+    uint columns = pk_lanes_from(tested.most0, filter.least0) | pk_lanes_from(tested.most1, filter.least1);
+    for (; columns != 0; columns &= columns - 1u)
+        pk_keep(sink, found, at + 31u - clz(columns & (0u - columns)), count, PK_VEC, filter, rule);
+}
+
+PK_INLINE void pk_walk(pk_sink sink, pk_found *found, uint at, uint vectors, pk_prefilter filter, pk_rule rule)
+{
+    uint end = at + vectors / PK_BLOCK * (PK_BLOCK * PK_VEC);
+
+    for (; at < end; at += PK_BLOCK * PK_VEC)
+        pk_block(sink, found, at, PK_BLOCK, filter, rule);
+    if (vectors % PK_BLOCK != 0)
+        pk_block(sink, found, at, vectors % PK_BLOCK, filter, rule);
 }
 
 /*
  * The part [begin, end) of a row.  Its vectors [first, middle) reach up to tau_index, the last of them perhaps beyond;
  * [middle, last) lie behind it; what is left at either end are loose elements.
  */
-static inline void pk_stream(pk_sink sink, uint begin, uint end, pk_rule rule, uint kind)
+PK_INLINE void pk_stream(pk_sink sink, pk_found *found, uint begin, uint end, pk_rule rule, uint kind)
 {
     uint loose = (uint)((0 - (size_t)(sink.elements + begin)) % sizeof(pk_vector)) / (PK_WIDTH_BITS / 8u);
     uint first = min(begin + loose, end);
@@ -77,13 +121,15 @@ static inline void pk_stream(pk_sink sink, uint begin, uint end, pk_rule rule, u
     uint up_to = (uint)min(tied, (ulong)vectors);
     uint sides = sink.tau_key == PK_ALL ? 1u : 2u; /* no key is above the greatest */
 
+    pk_prefilter filter = pk_prefilter_of(sink.tau_key, rule, kind);
+    pk_keep(sink, found, begin, first - begin, 1, filter, rule);
+    pk_keep(sink, found, first + vectors * PK_VEC, end - (first + vectors * PK_VEC), 1, filter, rule);
     for (uint side = 0; side < sides; side++) {
         uint at = side == 0 ? first : first + up_to * PK_VEC;
-        pk_prefilter filter = pk_prefilter_of((pk_bits)(sink.tau_key + side), rule, kind);
-        pk_walk(sink, at, side == 0 ? up_to : vectors - up_to, filter, rule);
+        if (side == 1)
+            filter = pk_prefilter_of((pk_bits)(sink.tau_key + 1u), rule, kind);
+        pk_walk(sink, found, at, side == 0 ? up_to : vectors - up_to, filter, rule);
     }
-    for (uint side = 0; side < 2u; side++)
-        pk_keep(sink, side == 0 ? begin : first + vectors * PK_VEC, side == 0 ? first : end, rule);
 }
 
 PK_KERNEL void profk_stream(__global const pk_bits *input,
@@ -100,6 +146,7 @@ PK_KERNEL void profk_stream(__global const pk_bits *input,
         uint row = PK_TASK_ROW(task, rows, list);
         ulong begin = ((ulong)PK_TASK_PART(task, rows) * PK_WG + (uint)get_local_id(0)) * length;
         pk_sink sink;
+        pk_found found;
 
         if (begin >= count)
             continue;
@@ -111,6 +158,8 @@ PK_KERNEL void profk_stream(__global const pk_bits *input,
         sink.capacity = capacity;
         sink.tau_key = (pk_bits)states[row].tau_key;
         sink.tau_index = (pk_index)states[row].tau_index;
-        pk_stream(sink, (uint)begin, (uint)min(begin + length, (ulong)count), rule, kind);
+        found.count = 0;
+        pk_stream(sink, &found, (uint)begin, (uint)min(begin + length, (ulong)count), rule, kind);
+        pk_store(sink, &found, rule);
     }
 }

@@ -116,6 +116,7 @@ static profk_status make_context(cl_context cl, const struct profk__device *devi
         goto done;
     }
     ctx->device = *device;
+    ctx->tuned = profk__tuned_builtin(device);
     ctx->options = *options;
     profk__store_open(&ctx->store, &ctx->options);
     ctx->options.cache_dir = NULL; /* the caller's text need not outlive the call */

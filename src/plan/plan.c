@@ -52,7 +52,7 @@ static struct profk__spec make_spec(const profk_plan *plan)
 {
     const struct profk__device *device = &plan->ctx->device;
     const profk_tuning *f = &plan->forced;
-    struct profk__spec spec = profk__spec_default(device, f->filter_shape, plan->type->nbytes,
+    struct profk__spec spec = profk__spec_default(&plan->ctx->tuned, device, f->filter_shape, plan->type->nbytes,
                                                   index_nbytes(plan->problem.n));
 
     set(&spec.vector_width, f->vector_width);
@@ -133,7 +133,7 @@ profk_status profk__plan_create(profk_context *ctx, const profk_problem *p, cons
         goto done;
     }
     plan->ctx = ctx;
-    TRY(profk__problem_check(p, &plan->problem));
+    TRY(profk__problem_check(p, &ctx->tuned, &plan->problem));
     TRY(profk__tuning_check(forced, &plan->problem, &plan->forced));
     TRY(check_flags(flags));
     plan->flags = flags;

@@ -16,7 +16,6 @@
 
 enum { PROFK__ATTEMPTS_MAX = 6, PROFK__ATTEMPTS_MAX_ASYNC = 2 };
 
-#define PROFK__EPSILON_DEFAULT 1e-3
 #define PROFK__EPSILON_MIN_ROW 1e-12
 
 /* Sections of the workspace.  Those of different groups below share the same bytes: they live at different times. */
@@ -108,7 +107,7 @@ int profk__plan_may_run_full(const profk_plan *plan);
 uint32_t profk__plan_attempts_max(const profk_plan *plan);
 
 /* Copies and checks p; ret has defaults filled in except for route, epsilon_row and what belongs to it. */
-profk_status profk__problem_check(const profk_problem *p, profk_problem *ret);
+profk_status profk__problem_check(const profk_problem *p, const struct profk__tuned *tuned, profk_problem *ret);
 
 /* Copies and checks forced (NULL: nothing forced) against a checked problem. */
 profk_status profk__tuning_check(const profk_tuning *forced, const profk_problem *problem, profk_tuning *ret);

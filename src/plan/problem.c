@@ -75,7 +75,7 @@ static profk_status check_budgets(const profk_problem *p)
     return PROFK_OK;
 }
 
-profk_status profk__problem_check(const profk_problem *p, profk_problem *ret)
+profk_status profk__problem_check(const profk_problem *p, const struct profk__tuned *tuned, profk_problem *ret)
 {
     profk_status st = PROFK_OK;
     profk_problem problem;
@@ -87,7 +87,7 @@ profk_status profk__problem_check(const profk_problem *p, profk_problem *ret)
     if (problem.row_stride == 0)
         problem.row_stride = problem.n;
     if (problem.epsilon == 0)
-        problem.epsilon = PROFK__EPSILON_DEFAULT;
+        problem.epsilon = problem.mode == PROFK_MODE_EXACT ? tuned->epsilon : PROFK__EPSILON_DEFAULT;
     while (problem.seed == 0)
         problem.seed = profk__entropy();
     *ret = problem;

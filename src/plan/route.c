@@ -1,9 +1,10 @@
 /*
  * route.c: how a row is served and with which S, t, M.
  *
- * Theorem 4 gives t and M for a sample size; the paper's rule gives the sample size; an approximate plan may ask for an
- * expected recall instead of a budget.  What the caller forces is taken as it is.  The sampled method is worth its parts
- * from CROSSOVER_N elements on and while the buffer stays below a quarter of the input.  Else a work-group selects a
+ * Theorem 4 gives t and M for a sample size; the device's costs give the sample size, or the paper's rule where they are
+ * not known; an approximate plan may ask for an expected recall instead of a budget.  What the caller forces is taken as
+ * it is.  The sampled method is worth its parts from some thousand elements on and while the buffer stays below a
+ * quarter of the input (runtime/tuned.h).  Else a work-group selects a
  * whole row, where rows are short or enough to keep every compute unit busy, or the passes of the full selection run.
  * A caller who asks for a route gets it.
  */
@@ -11,9 +12,6 @@
 
 #include "params/params.h"
 
-#define CROSSOVER_N (UINT64_C(1) << 12)
-#define CROSSOVER_M_SHARE 4 /* M at most n / 4 */
-#define ROWS_CROSSOVER_N (UINT64_C(1) << 14) /* a single row up to this length is left to one work-group */
 #define COUNT_LIMIT (UINT64_C(1) << 31)
 
 /* The rank for the expected recall; a sample that is not forced grows until it has one. */
@@ -29,8 +27,22 @@ static profk_status choose_rank_for_recall(const profk_plan *plan, profk_params 
     return st;
 }
 
+/* What gives the sample size: the device's own costs, where they are known, or the paper's rule. */
+enum sizing { BY_PRICE, BY_PAPER };
+
+static profk_status choose_sample_size(const profk_plan *plan, enum sizing sizing, uint64_t *ret)
+{
+    const profk_problem *p = &plan->problem;
+    const struct profk__tuned *tuned = &plan->ctx->tuned;
+
+    if (sizing == BY_PAPER || tuned->slot_ns == 0 || tuned->candidate_ns == 0)
+        return profk_sample_size(p->n, p->k, plan->epsilon_row, NULL, ret);
+    *ret = profk__sample_by_price(p->n, p->k, plan->epsilon_row, tuned->slot_ns, tuned->candidate_ns);
+    return PROFK_OK;
+}
+
 /* S, t, M for what is not forced. */
-static profk_status choose_params(const profk_plan *plan, profk_params *ret)
+static profk_status choose_params(const profk_plan *plan, enum sizing sizing, profk_params *ret)
 {
     profk_status st = PROFK_OK;
     const profk_problem *p = &plan->problem;
@@ -39,7 +51,7 @@ static profk_status choose_params(const profk_plan *plan, profk_params *ret)
     profk_params params = {.S = f->S, .t = f->t};
 
     if (params.S == 0)
-        TRY(profk_sample_size(p->n, p->k, plan->epsilon_row, NULL, &params.S));
+        TRY(choose_sample_size(plan, sizing, &params.S));
     if (params.t > params.S) {
         st = profk__fail(PROFK_ERR_ARGUMENT, "t is %llu but the sample chosen has S = %llu; force S as well",
                          (unsigned long long)params.t, (unsigned long long)params.S);
@@ -124,7 +136,7 @@ static int rows_are_faster(const profk_plan *plan)
 {
     const profk_problem *p = &plan->problem;
 
-    return rows_fit(plan) && (p->n <= ROWS_CROSSOVER_N || p->rows >= plan->ctx->device.facts.compute_units);
+    return rows_fit(plan) && (p->n <= plan->ctx->tuned.rows_n_max || p->rows >= plan->ctx->device.facts.compute_units);
 }
 
 /* The share that each of several rows has in the budget of a call, as far down as the parameters go. */
@@ -135,11 +147,23 @@ static double epsilon_of_row(const profk_problem *p)
     return epsilon > PROFK__EPSILON_MIN_ROW ? epsilon : PROFK__EPSILON_MIN_ROW;
 }
 
+/* The sampled method pays for a row of this length and a buffer of this size. */
+static int profk_pays(const profk_plan *plan, const profk_params *params)
+{
+    const struct profk__tuned *tuned = &plan->ctx->tuned;
+
+    return plan->problem.n >= tuned->profk_n_min && params->M <= plan->problem.n / tuned->profk_M_share;
+}
+
+/* A buffer that is too large for the device's own sample size may not be for the paper's. */
 static profk_status choose(profk_plan *plan, const profk_params *params)
 {
-    const profk_problem *p = &plan->problem;
+    profk_params others;
 
-    if (p->n >= CROSSOVER_N && params->M <= p->n / CROSSOVER_M_SHARE && take_profk(plan, params) == PROFK_OK)
+    if (profk_pays(plan, params) && take_profk(plan, params) == PROFK_OK)
+        return PROFK_OK;
+    if (choose_params(plan, BY_PAPER, &others) == PROFK_OK && profk_pays(plan, &others)
+        && take_profk(plan, &others) == PROFK_OK)
         return PROFK_OK;
     if (rows_are_faster(plan) && take_rows(plan) == PROFK_OK)
         return PROFK_OK;
@@ -163,7 +187,7 @@ profk_status profk__route_choose(profk_plan *plan)
         TRY(p->route == PROFK_ROUTE_FULL ? take_full(plan) : take_rows(plan));
         goto done;
     }
-    TRY(choose_params(plan, &params));
+    TRY(choose_params(plan, BY_PRICE, &params));
     TRY(check_count_start(plan, &params));
     TRY(p->route == PROFK_ROUTE_PROFK ? take_profk(plan, &params) : choose(plan, &params));
 done:

@@ -47,18 +47,18 @@ static void set_pairs(struct profk__layout *layout, enum profk__section bits, co
 static void set_sizes(struct profk__layout *layout, const profk_plan *plan, uint64_t rows)
 {
     const profk_problem *p = &plan->problem;
-    uint64_t sort_counts_nbytes = profk__stage_sort_counts_nbytes(&plan->spec, (uint32_t)p->k, p->sort);
+    uint32_t k = (uint32_t)p->k;
     int samples = p->route == PROFK_ROUTE_PROFK;
     int may_run_full = profk__plan_may_run_full(plan);
 
     layout->rows = (uint32_t)rows;
     layout->nbytes[PROFK__RESULTS] = rows * sizeof(profk_row);
-    if (!samples && !may_run_full && profk__stage_rows_finishes(&plan->spec, (uint32_t)p->k))
+    if (!samples && !may_run_full && profk__stage_rows_finishes(&plan->spec, k))
         return;
     layout->nbytes[PROFK__STATES] = rows * sizeof(struct profk__row_state);
     set_pairs(layout, PROFK__WINNER_BITS, plan, rows * p->k);
-    layout->nbytes[PROFK__SORT_COUNTS] = rows * sort_counts_nbytes;
-    set_pairs(layout, PROFK__SORT_BITS, plan, sort_counts_nbytes > 0 ? rows * p->k : 0);
+    layout->nbytes[PROFK__SORT_COUNTS] = rows * profk__stage_sort_counts_nbytes(&plan->spec, k, p->sort);
+    set_pairs(layout, PROFK__SORT_BITS, plan, rows * profk__stage_sort_scratch_pairs(&plan->spec, k, p->sort));
     if (samples) {
         layout->nbytes[PROFK__SUMMARY] = sizeof(struct profk__summary);
         layout->nbytes[PROFK__LIST_A] = layout->nbytes[PROFK__LIST_B] = (rows + 1) * sizeof(cl_uint);

@@ -4,10 +4,12 @@
 
 #include "runtime/device.h"
 #include "runtime/program.h"
+#include "runtime/tuned.h"
 
 struct profk_context {
     cl_context cl;
     struct profk__device device;
+    struct profk__tuned tuned;
     struct profk__programs programs;
     struct profk__store store;
     char *device_key;      /* lines of profk__key_add_device(); NULL if nothing is stored */

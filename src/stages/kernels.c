@@ -16,34 +16,31 @@ static const struct {
 #undef X
 };
 
-/*
- * Work-group sizes.  On a CPU a work-group is a loop of one core: where work-items share counters in local memory one
- * of them is fastest, since it needs no atomics, and one that walks a long part alone (shape stream) reads fastest.
- * Elsewhere 256 fits every GPU, and tiles read side by side; so it does where loops must be short.
- */
-struct profk__spec profk__spec_default(const struct profk__device *device, uint32_t filter_shape,
-                                       uint32_t width_nbytes, uint32_t index_nbytes)
+struct profk__spec profk__spec_default(const struct profk__tuned *tuned, const struct profk__device *device,
+                                       uint32_t filter_shape, uint32_t width_nbytes, uint32_t index_nbytes)
 {
-    int is_cpu = (device->facts.type & CL_DEVICE_TYPE_CPU) != 0 && device->loop_max == 0;
-    uint32_t sharing = is_cpu ? 1 : 256;
-    uint32_t shape = filter_shape != 0 ? filter_shape : is_cpu ? PROFK_SHAPE_STREAM : PROFK_SHAPE_TILE;
-    /* tile: 16 bytes, the widest load of a GPU's lane; a CPU's widest register has 64 */
-    uint32_t vector_width = (is_cpu && shape == PROFK_SHAPE_STREAM ? 64 : 16) / width_nbytes;
+    uint32_t shape = filter_shape != 0 ? filter_shape : tuned->filter_shape;
+    const struct profk__filter_tuned *filter = shape == PROFK_SHAPE_STREAM ? &tuned->stream : &tuned->tile;
+    uint32_t vector_width = filter->vector_nbytes / width_nbytes;
     struct profk__spec spec = {
         .width_nbytes = width_nbytes,
         .index_nbytes = index_nbytes,
-        .sample_slots = is_cpu ? 16 : 1, /* a CPU overlaps the loads of one work-item, a GPU those of many */
+        .sample_slots = tuned->sample_slots,
         .part_elements_max = device->loop_max == 0 ? 1 << 18 : 1 << 13,
         .filter_shape = shape,
-        .vector_width = vector_width < 16 ? vector_width : 16,
-        .filter_items = vector_width > 8 ? 2 : 4,
+        .vector_width = vector_width < 1 ? 1 : vector_width > 16 ? 16 : vector_width,
+        .filter_items = filter->items,
+        .sort_alone_max = tuned->sort_alone_max,
+        .wg = {
+            [PROFK__FILE_SAMPLE] = tuned->sample_wg, [PROFK__FILE_THRESHOLD] = tuned->threshold_wg,
+            [PROFK__FILE_FILTER] = filter->wg,       [PROFK__FILE_STREAM] = filter->wg,
+            [PROFK__FILE_REFINE] = tuned->refine_wg, [PROFK__FILE_SORT] = tuned->sort_wg,
+            [PROFK__FILE_ROWS] = tuned->rows_wg,     [PROFK__FILE_FULL] = tuned->full_wg,
+        },
     };
 
-    for (int file = 0; file < PROFK__FILE_COUNT; file++)
-        spec.wg[file] = sharing;
-    spec.wg[PROFK__FILE_SAMPLE] = spec.wg[PROFK__FILE_FILTER] = 256;
-    if (!is_cpu)
-        spec.wg[PROFK__FILE_SORT] = 128; /* digits of five bits, and no spill where 256 made ptxas keep to 32 registers */
+    while (shape == PROFK_SHAPE_TILE && spec.filter_items * spec.vector_width > 32)
+        spec.filter_items /= 2;
     return spec;
 }
 
@@ -74,7 +71,8 @@ void profk__spec_settle(struct profk__spec *spec, const struct profk__device *de
         spec->sort_digit_bits++;
 }
 
-/* Each digit takes a loop over the pairs and one over the digit's values; finding and storing take one more each. */
+/* Each digit takes a loop over the pairs, one that moves four at a time and one over the digit's values; the search takes
+ * one more before it starts, and storing another. */
 uint64_t profk__select_max(const struct profk__spec *spec, enum profk__file file, const struct profk__device *device)
 {
     enum { DIGITS = 256 };
@@ -82,11 +80,8 @@ uint64_t profk__select_max(const struct profk__spec *spec, enum profk__file file
 
     if (device->loop_max == 0)
         return UINT32_MAX;
-    return (uint64_t)((device->loop_max - DIGITS * digits) / (digits + 2) - 1) * spec->wg[file];
+    return (uint64_t)((device->loop_max - DIGITS * digits) / (digits * 13 / 4 + 2) - 1) * spec->wg[file];
 }
-
-/* Vectors that the stream shape reads before one test; measured in the commit that added it. */
-enum { STREAM_BLOCK_VECTORS = 16 };
 
 static void define(struct profk__build *build, const char *name, uint32_t value)
 {
@@ -106,7 +101,7 @@ struct profk__build profk__spec_build(const struct profk__spec *spec, enum profk
     if (file == PROFK__FILE_FILTER)
         define(&build, "PK_ITEMS", spec->filter_items);
     if (file == PROFK__FILE_STREAM)
-        define(&build, "PK_BLOCK", STREAM_BLOCK_VECTORS);
+        define(&build, "PK_BLOCK", spec->filter_items);
     if (file == PROFK__FILE_SORT)
         define(&build, "PK_DIGIT_BITS", spec->sort_digit_bits);
     if (file == PROFK__FILE_SORT || file == PROFK__FILE_ROWS)

@@ -2,6 +2,7 @@
  * sort.c: the winners in their final sequence, written to the caller's buffers.
  *
  *   nothing to sort            emit
+ *   work-groups of one         alone, one launch, unless there are many winners and many cores
  *   few winners                bitonic, one launch
  *   many                       radix passes of three launches (count, scan, scatter) from the last digit up, then emit
  *
@@ -10,12 +11,16 @@
  */
 #include "stages/stages.h"
 
-enum method { EMIT, BITONIC, RADIX };
+enum method { EMIT, ALONE, BITONIC, RADIX };
+
+enum { EMITTED = 1024 }; /* PK_EMITTED of cl/sort.cl */
 
 static enum method choose(const struct profk__spec *spec, uint32_t k, uint32_t sort, int by_index)
 {
     if (sort == PROFK_SORT_NONE || k == 1 || (sort == PROFK_SORT_INDEX && by_index))
         return EMIT;
+    if (spec->wg[PROFK__FILE_SORT] == 1 && k <= spec->sort_alone_max)
+        return ALONE;
     return k <= profk__local_pairs(spec, PROFK__FILE_SORT) ? BITONIC : RADIX;
 }
 
@@ -63,6 +68,13 @@ uint64_t profk__stage_sort_launches(const struct profk__spec *spec, uint64_t n, 
     return choose(spec, k, sort, by_index) == RADIX ? 3 * (uint64_t)(passes.index + passes.key) + 1 : 1;
 }
 
+uint32_t profk__stage_sort_scratch_pairs(const struct profk__spec *spec, uint32_t k, uint32_t sort)
+{
+    enum method method = choose(spec, k, sort, 0);
+
+    return method == ALONE || method == RADIX ? k : 0;
+}
+
 uint64_t profk__stage_sort_counts_nbytes(const struct profk__spec *spec, uint32_t k, uint32_t sort)
 {
     if (choose(spec, k, sort, 0) != RADIX)
@@ -82,26 +94,32 @@ struct profk__output_words profk__output_words(const struct profk__output *outpu
     return words;
 }
 
-/* bitonic and emit: both end in the caller's buffers.  The results stand in for a buffer that is not wanted. */
+/* What ends in the caller's buffers.  The results stand in for a buffer that is not wanted. */
 static profk_status write_out(struct profk__chain *chain, const struct profk__task *task, enum method method,
-                              struct profk__pairs winners, const struct profk__output *output)
+                              struct profk__pairs winners, struct profk__pairs other,
+                              const struct profk__output *output)
 {
-    const struct profk__kernel *kernel =
-        &task->kernels[method == BITONIC ? PROFK__KERNEL_bitonic : PROFK__KERNEL_emit];
+    static const enum profk__kernel_id ids[] = {
+        [EMIT] = PROFK__KERNEL_emit, [ALONE] = PROFK__KERNEL_alone, [BITONIC] = PROFK__KERNEL_bitonic,
+        [RADIX] = PROFK__KERNEL_emit, /* what the passes have sorted */
+    };
+    const struct profk__kernel *kernel = &task->kernels[ids[method]];
     struct profk__output_words words = profk__output_words(output);
     cl_mem values = output->values != NULL ? output->values : task->results;
     cl_mem indices = output->indices != NULL ? output->indices : task->results;
     struct profk__rows rows;
     cl_mem list;
-    uint64_t groups =
-        profk__serve(task, method == BITONIC ? 1 : (task->k + kernel->wg - 1) / kernel->wg, &rows, &list);
+    uint64_t parts = ids[method] == PROFK__KERNEL_emit ? ((uint64_t)task->k + EMITTED - 1) / EMITTED : 1;
+    uint64_t groups = profk__serve(task, parts, &rows, &list);
     const struct profk__arg args[] = {
         PROFK__ARG(winners.bits), PROFK__ARG(winners.index), PROFK__ARG(task->k),      PROFK__RULE(task->rule),
         PROFK__ARG(words),        PROFK__ARG(output->pad),   PROFK__ARG(rows),         PROFK__ARG(list),
         PROFK__ARG(task->states), PROFK__ARG(values),        PROFK__ARG(indices),      PROFK__ARG(indices),
+        PROFK__ARG(other.bits),   PROFK__ARG(other.index),
     };
+    size_t arg_count = PROFK__COUNT(args) - (method == ALONE ? 0 : 2);
 
-    return profk__launch(chain, kernel, args, PROFK__COUNT(args), groups);
+    return profk__launch(chain, kernel, args, arg_count, groups);
 }
 
 /* One stable pass over the digit `shift` bits up of the key or the index. */
@@ -157,7 +175,7 @@ profk_status profk__stage_sort(struct profk__chain *chain, const struct profk__t
         from = to;
         to = swapped;
     }
-    TRY(write_out(chain, task, method, from, output));
+    TRY(write_out(chain, task, method, from, to, output));
 done:
     return st;
 }

@@ -47,6 +47,7 @@ enum profk__file {
     X(radix_count, SORT)                                                                                               \
     X(radix_scan, SORT)                                                                                                \
     X(radix_scatter, SORT)                                                                                             \
+    X(alone, SORT)                                                                                                     \
     X(emit, SORT)                                                                                                      \
     X(rows_short, ROWS)                                                                                                \
     X(rows, ROWS)                                                                                                      \
@@ -72,14 +73,15 @@ struct profk__spec {
     uint32_t part_elements_max; /* stream: elements that a work-item walks */
     uint32_t filter_shape; /* PROFK_SHAPE_* */
     uint32_t vector_width; /* elements that the filter loads at once */
-    uint32_t filter_items; /* tile: vectors of a work-item */
+    uint32_t filter_items; /* tile: vectors of a work-item; stream: of a block that takes one test */
     uint32_t sort_digit_bits; /* of a digit of the radix sort */
+    uint32_t sort_alone_max;  /* winners of a row that a work-group of one sorts without others */
     uint32_t wg[PROFK__FILE_COUNT];
 };
 
-/* Built-in choices for a device and a shape, 0 for the one that suits the device. */
-struct profk__spec profk__spec_default(const struct profk__device *device, uint32_t filter_shape,
-                                       uint32_t width_nbytes, uint32_t index_nbytes);
+/* What is tuned for the device and a shape, 0 for the one that suits it. */
+struct profk__spec profk__spec_default(const struct profk__tuned *tuned, const struct profk__device *device,
+                                       uint32_t filter_shape, uint32_t width_nbytes, uint32_t index_nbytes);
 
 /* Fits the work-group sizes to the device and to PROFK__WG_MAX, and settles what depends on them. */
 void profk__spec_settle(struct profk__spec *spec, const struct profk__device *device);
@@ -201,9 +203,10 @@ profk_status profk__stage_sort(struct profk__chain *chain, const struct profk__t
                                struct profk__pairs winners, int by_index, struct profk__sort_scratch scratch,
                                const struct profk__output *output);
 
-/* Launches that the sort takes, and the bytes of a row's digit counts (0 where it needs no scratch). */
+/* Launches that the sort takes, and its scratch for a row: pairs, and bytes of the digit counts. */
 uint64_t profk__stage_sort_launches(const struct profk__spec *spec, uint64_t n, uint32_t k, uint32_t sort,
                                     int by_index);
+uint32_t profk__stage_sort_scratch_pairs(const struct profk__spec *spec, uint32_t k, uint32_t sort);
 uint64_t profk__stage_sort_counts_nbytes(const struct profk__spec *spec, uint32_t k, uint32_t sort);
 
 /* Can rows.cl sort the winners itself and write them out?  Else they go to `winners` and the sort stage follows. */

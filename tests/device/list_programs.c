@@ -34,7 +34,8 @@ static void add(const struct profk__spec *spec, enum profk__file file)
 static void add_files(cl_device_type device_type, uint32_t width_nbytes, uint32_t index_nbytes)
 {
     const struct profk__device any_device = {.facts = {.max_wg = PROFK__WG_MAX, .type = (uint32_t)device_type}};
-    struct profk__spec spec = profk__spec_default(&any_device, 0, width_nbytes, index_nbytes);
+    const struct profk__tuned tuned = profk__tuned_builtin(&any_device);
+    struct profk__spec spec = profk__spec_default(&tuned, &any_device, 0, width_nbytes, index_nbytes);
 
     profk__spec_settle(&spec, &any_device);
     for (int file = 0; file < PROFK__FILE_COUNT; file++) {

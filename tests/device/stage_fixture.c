@@ -367,10 +367,11 @@ void download(cl_mem buffer, uint32_t nbytes, size_t count, uint64_t *ret)
 void kit_open(struct kit *kit, const struct config *config, uint32_t shape, uint32_t files)
 {
     const struct profk__device *device = bench_device();
+    const struct profk__tuned tuned = profk__tuned_builtin(device);
 
     memset(kit, 0, sizeof *kit);
     kit->config = *config;
-    kit->spec = profk__spec_default(device, shape, config->width_nbytes, config->index_nbytes);
+    kit->spec = profk__spec_default(&tuned, device, shape, config->width_nbytes, config->index_nbytes);
     kit->spec.vector_width = config->vector_width;
     kit->spec.filter_items = config->filter_items;
     for (int file = 0; file < PROFK__FILE_COUNT; file++)

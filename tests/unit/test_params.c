@@ -667,6 +667,35 @@ static void test_status_list(void **state)
                         "no threshold rank meets the recall budget at this sample size");
 }
 
+/* The price of a call with sample size S, by the exact rank. */
+static double price_of(uint64_t n, uint64_t k, uint64_t S, double epsilon, double slot, double candidate)
+{
+    profk_params params;
+
+    assert_int_equal(profk_params_exact(n, k, S, epsilon / 2, epsilon / 2, &params), PROFK_OK);
+    return slot * (double)S + candidate * (double)(n + 1) * (double)params.t / (double)(S + 1);
+}
+
+/* No sample size on a fine grid costs less by more than a tenth, and the one chosen keeps the budget. */
+static void test_sample_by_price(void **state)
+{
+    static const double slots[] = {1, 16, 400};
+    const double candidate = 30;
+
+    (void)state;
+    for (size_t i = 0; i < 60; i++) {
+        const uint64_t n = random_size(256, UINT64_C(1) << 40), k = random_size(1, n / 8);
+        const double epsilon = exp2(-1 - 25 * random_unit()), slot = slots[i % 3];
+        const uint64_t S = profk__sample_by_price(n, k, epsilon, slot, candidate);
+        const double price = price_of(n, k, S, epsilon, slot, candidate);
+
+        assert_true(S >= profk__sample_minimum(n, k, epsilon / 2) && S <= n);
+        for (double other = 64; other < (double)n / 2 && other < (1 << 22); other *= 1.03)
+            if (other >= (double)profk__sample_minimum(n, k, epsilon / 2))
+                assert_true(price <= 1.1 * price_of(n, k, (uint64_t)other, epsilon, slot, candidate));
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -676,6 +705,7 @@ int main(void)
         cmocka_unit_test(test_optimality),
         cmocka_unit_test(test_sample_size_and_fast_ranges),
         cmocka_unit_test(test_sample_size_rule),
+        cmocka_unit_test(test_sample_by_price),
         cmocka_unit_test(test_cost_struct),
         cmocka_unit_test(test_shape_errors),
         cmocka_unit_test(test_other_errors),

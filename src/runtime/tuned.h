@@ -1,0 +1,38 @@
+/*
+ * tuned.h: what is chosen for a device by measurement.
+ *
+ * A context starts with the built-in values for its type of device; what was measured on the device itself and stored
+ * takes their place.  All of it changes the time of a call and never its answer.
+ */
+#ifndef PROFK_RUNTIME_TUNED_H
+#define PROFK_RUNTIME_TUNED_H
+
+#include "runtime/device.h"
+
+/* One shape of the filter. */
+struct profk__filter_tuned {
+    uint32_t wg;
+    uint32_t vector_nbytes; /* loaded at once */
+    uint32_t items;         /* vectors of a work-item (tile), of a block that takes one test (stream) */
+};
+
+#define PROFK__EPSILON_DEFAULT 1e-3 /* failure budget of a call */
+
+struct profk__tuned {
+    uint32_t filter_shape; /* PROFK_SHAPE_* */
+    struct profk__filter_tuned tile, stream;
+    uint32_t sample_wg, threshold_wg, refine_wg, sort_wg, rows_wg, full_wg;
+    uint32_t sample_slots;   /* of a work-item */
+    uint32_t sort_alone_max; /* winners of a row that a work-group of one sorts without others */
+    double slot_ns;          /* what a slot of the sample costs; 0: unknown, the paper's rule gives S */
+    double candidate_ns;     /* what an element that reaches the threshold costs */
+    double epsilon;          /* of exact plans that leave theirs at 0 */
+    uint64_t profk_n_min;    /* route auto samples rows from this length on, */
+    uint32_t profk_M_share;  /* while M is at most n / profk_M_share; */
+    uint64_t rows_n_max;     /* else a work-group selects a single row of up to this length */
+    uint32_t is_measured;    /* on the device itself */
+};
+
+struct profk__tuned profk__tuned_builtin(const struct profk__device *device);
+
+#endif
