@@ -30,7 +30,7 @@ uint64_t profk__sample_minimum(uint64_t n, uint64_t k, double budget);
 /*
  * The sample size that costs least where a slot of the sample has the price `slot` and an element that reaches the
  * threshold the price `candidate`, both above 0 and in the same unit; 1 <= k <= n and epsilon 1e-12..0.5, not checked.
- * Costs at most a tenth more than the best would; some threshold rank keeps the budget epsilon / 2 at it.
+ * Costs at most a quarter more than the best (t goes in steps); some threshold rank keeps the budget epsilon / 2 at it.
  */
 uint64_t profk__sample_by_price(uint64_t n, uint64_t k, double epsilon, double slot, double candidate);
 
