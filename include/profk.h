@@ -93,14 +93,14 @@ enum { PROFK_MODE_EXACT, PROFK_MODE_APPROXIMATE };
  * How a row is served.  PROFK: sample, threshold, filter, refine.  ROWS: one work-group selects a row, many rows in one
  * launch; n < 2^31.  FULL: radix selection over the input, for large k/n and as last resort.  AUTO takes PROFK when
  * n >= 2^12, M <= n/4 and the workspace fits, else ROWS where n <= 2^14 or there are at least as many rows as compute
- * units, else FULL.
+ * units, else FULL; tuning moves these limits.
  */
 enum { PROFK_ROUTE_AUTO, PROFK_ROUTE_ROWS, PROFK_ROUTE_PROFK, PROFK_ROUTE_FULL };
 
 /*
- * Plan flags.  ESTIMATE: stored tuning, else built-in values (default).  MEASURE: tune this device now and store the
- * outcome.  STORED_ONLY: PROFK_ERR_UNSUPPORTED unless tuning is stored.  ASYNC: profk_execute() enqueues and returns.
- * This release stores no tuning: MEASURE and STORED_ONLY are PROFK_ERR_UNSUPPORTED.
+ * Plan flags.  ESTIMATE: stored tuning, else built-in values (default).  MEASURE: if the context has no tuning yet,
+ * profk_tune() first, which may take a minute.  STORED_ONLY: PROFK_ERR_UNSUPPORTED unless the device was tuned.  ASYNC:
+ * profk_execute() enqueues and returns.
  */
 enum { PROFK_ESTIMATE = 0, PROFK_MEASURE = 1, PROFK_STORED_ONLY = 2, PROFK_ASYNC = 4 };
 
@@ -144,7 +144,7 @@ typedef struct profk_problem {
     uint64_t rows;                   /* each selected by itself; 0 succeeds and does nothing */
     uint64_t row_stride;             /* elements from a row to the next, 0 = n */
     uint64_t seed;                   /* of the samples; 0 = from the operating system when the plan is made */
-    double epsilon;                  /* failure budget per call, 1e-12..0.5, 0 = 1e-3.  Never touches an exact answer */
+    double epsilon;                  /* failure budget per call, 1e-12..0.5, 0 = 1e-3 or as tuned.  Never touches an exact answer */
     double recall;                   /* approximate plans: expected recall, 0 = by epsilon */
     uint64_t workspace_limit_nbytes; /* rows are served in slabs that keep it; 0 = min(largest allocation,
                                         max(one row, 256 MiB, 1/8 of the largest allocation)) */
@@ -429,13 +429,37 @@ PROFK_API profk_status profk_cache_list(const profk_options *options, char *text
 PROFK_API profk_status profk_cache_clear(const profk_options *options, uint64_t *files_ret);
 
 /*
- * Tuning and the library's self-test come with a later release.  They are declared so that programs made
- * for it link with this one; here each returns PROFK_ERR_UNSUPPORTED and writes nothing.  (The command has a selftest.)
+ * Measures the context's device: launch sizes and shape of the filter, launch sizes of the other stages, what a slot of
+ * the sample and a candidate cost, the failure budget of exact plans that leave theirs at 0, and from where on routes
+ * pay (design: the first candidate within 5 % of the best, minimum of several runs).  The outcome serves plans that the
+ * context makes from then on, is stored for later processes with the same device, driver and release, and never changes
+ * an answer.
+ *
+ * budget_seconds   0 = 60; nothing new is tried after that long, and what was not tried stays as it was
+ * report, room     receives a text of lines, cut to room bytes with the final zero; NULL with room 0.  Candidates that
+ *                  a device refuses are named there and skipped.
+ * need_ret         may be NULL; receives the bytes of the whole report with its final zero
+ *
+ * Blocks; options.progress is asked now and then.  Takes up to 64 MiB on host and device each.  Other threads may use
+ * the context meanwhile, to the harm of what is measured.
+ * ERR_ARGUMENT: ctx or report is NULL, the budget is negative or not finite.  ERR_CANCELLED: progress said so; nothing
+ * has changed.  ERR_HOST_MEMORY, ERR_DEVICE_MEMORY, ERR_OPENCL, ERR_BUILD.
  */
 PROFK_API profk_status profk_tune(profk_context *ctx, double budget_seconds, char *report, size_t room,
                                   size_t *need_ret);
+
+/*
+ * Writes what is tuned for the context's device to a file, as text, and reads it for another machine with the same
+ * device, driver and release, where it is stored as well.  All or nothing: a file that is changed, cut or of another
+ * device changes nothing.
+ * ERR_ARGUMENT: ctx is NULL, no path, or the file is no such export.  ERR_UNSUPPORTED: nothing was tuned; or the file
+ * is of another device, driver or release, and the message says which line differs.  ERR_IO: the file cannot be written
+ * or read.
+ */
 PROFK_API profk_status profk_tuning_export(const profk_context *ctx, const char *path);
 PROFK_API profk_status profk_tuning_import(profk_context *ctx, const char *path);
+
+/* Comes with a later release: PROFK_ERR_UNSUPPORTED, and nothing is written.  (The command has a selftest.) */
 PROFK_API profk_status profk_selftest(profk_context *ctx, uint32_t level, char *report, size_t room, size_t *need_ret);
 
 #ifdef __cplusplus

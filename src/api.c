@@ -1,6 +1,6 @@
 /* api.c: entry points of problems and plans. */
 #include "base/structs.h"
-#include "plan/plan.h"
+#include "tune/tune.h"
 
 #include <string.h>
 
@@ -21,12 +21,24 @@ void profk_problem_init(profk_problem *p, size_t struct_size, uint32_t type, uin
 profk_status profk_plan_create(profk_context *ctx, const profk_problem *p, const profk_tuning *forced, uint32_t flags,
                                profk_plan **ret)
 {
-    if (ret == NULL)
-        return profk__fail(PROFK_ERR_ARGUMENT, "profk_plan_create: ret is NULL");
-    *ret = NULL;
-    if (ctx == NULL)
-        return profk__fail(PROFK_ERR_ARGUMENT, "profk_plan_create: ctx is NULL");
-    return profk__plan_create(ctx, p, forced, flags, ret);
+    profk_status st = PROFK_OK;
+    struct profk__tuned tuned;
+
+    if (ret != NULL)
+        *ret = NULL;
+    if (ret == NULL || ctx == NULL) {
+        st = profk__fail(PROFK_ERR_ARGUMENT, "profk_plan_create: %s is NULL", ret == NULL ? "ret" : "ctx");
+        goto done;
+    }
+    tuned = profk__context_tuned(ctx);
+    if ((flags & PROFK_MEASURE) != 0 && !tuned.is_measured) {
+        struct profk__text nowhere = profk__text_in(NULL, 0);
+        TRY(profk__tune(ctx, PROFK__BUDGET_DEFAULT_S, &nowhere));
+        tuned = profk__context_tuned(ctx);
+    }
+    TRY(profk__plan_create(ctx, &tuned, p, forced, flags, ret));
+done:
+    return st;
 }
 
 profk_status profk_plan_info(const profk_plan *plan, profk_info *ret)

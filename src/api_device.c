@@ -1,7 +1,7 @@
 /* api_device.c: entry points of devices and contexts. */
 #include "base/structs.h"
 #include "base/text.h"
-#include "runtime/context.h"
+#include "tune/tune.h"
 #include "runtime/key.h"
 
 #include <stdlib.h>
@@ -122,13 +122,20 @@ static profk_status make_context(cl_context cl, const struct profk__device *devi
     ctx->options.cache_dir = NULL; /* the caller's text need not outlive the call */
     if (ctx->store.folder != NULL)
         ctx->device_key = make_device_key(device->facts.id);
-    TRY(profk__programs_init(&ctx->programs, &ctx->store, ctx->device_key));
+    TRY(profk__lock_init(&ctx->lock));
+    st = profk__programs_init(&ctx->programs, &ctx->store, ctx->device_key);
+    if (st != PROFK_OK) {
+        profk__lock_fini(&ctx->lock);
+        goto done;
+    }
     st = profk__cl_check(clRetainContext(cl), "clRetainContext");
     if (st != PROFK_OK) {
         profk__programs_fini(&ctx->programs);
+        profk__lock_fini(&ctx->lock);
         goto done;
     }
     ctx->cl = cl;
+    profk__tuned_load(ctx);
     *ret = ctx;
     ctx = NULL;
 done:
@@ -200,6 +207,7 @@ void profk_context_destroy(profk_context *ctx)
     if (ctx == NULL)
         return;
     profk__programs_fini(&ctx->programs);
+    profk__lock_fini(&ctx->lock);
     profk__release_context(ctx->cl);
     free_context(ctx);
 }

@@ -205,7 +205,7 @@ profk_status profk_topk_host(profk_context *ctx, const profk_problem *p, const v
         ctx = own;
     }
     call.ctx = ctx;
-    TRY(profk__plan_create(ctx, p, NULL, PROFK_ESTIMATE, &call.plan));
+    TRY(profk_plan_create(ctx, p, NULL, PROFK_ESTIMATE, &call.plan));
     if (input == NULL && !profk__problem_is_empty(&call.plan->problem)) {
         st = profk__fail(PROFK_ERR_ARGUMENT, "profk_topk_host: input is NULL");
         goto done;

@@ -7,24 +7,6 @@ static profk_status not_yet(const char *name)
     return profk__fail(PROFK_ERR_UNSUPPORTED, "%s is not in this release; do without it", name);
 }
 
-profk_status profk_tune(profk_context *ctx, double budget_seconds, char *report, size_t room, size_t *need_ret)
-{
-    (void)ctx, (void)budget_seconds, (void)report, (void)room, (void)need_ret;
-    return not_yet("profk_tune");
-}
-
-profk_status profk_tuning_export(const profk_context *ctx, const char *path)
-{
-    (void)ctx, (void)path;
-    return not_yet("profk_tuning_export");
-}
-
-profk_status profk_tuning_import(profk_context *ctx, const char *path)
-{
-    (void)ctx, (void)path;
-    return not_yet("profk_tuning_import");
-}
-
 profk_status profk_selftest(profk_context *ctx, uint32_t level, char *report, size_t room, size_t *need_ret)
 {
     (void)ctx, (void)level, (void)report, (void)room, (void)need_ret;

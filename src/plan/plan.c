@@ -5,14 +5,13 @@
 
 #define KNOWN_FLAGS (PROFK_MEASURE | PROFK_STORED_ONLY | PROFK_ASYNC)
 
-static profk_status check_flags(uint32_t flags)
+static profk_status check_flags(uint32_t flags, const struct profk__tuned *tuned)
 {
     if ((flags & ~(uint32_t)KNOWN_FLAGS) != 0)
         return profk__fail(PROFK_ERR_ARGUMENT, "plan flags %#x are unknown", (unsigned)flags);
-    if ((flags & PROFK_STORED_ONLY) != 0)
-        return profk__fail(PROFK_ERR_UNSUPPORTED, "no tuning is stored for this device; use PROFK_ESTIMATE");
-    if ((flags & PROFK_MEASURE) != 0)
-        return profk__fail(PROFK_ERR_UNSUPPORTED, "tuning is not in this release; use PROFK_ESTIMATE");
+    if ((flags & PROFK_STORED_ONLY) != 0 && !tuned->is_measured)
+        return profk__fail(PROFK_ERR_UNSUPPORTED, "no tuning is stored for this device; run 'profk tune' or "
+                           "profk_tune(), or use PROFK_ESTIMATE");
     return PROFK_OK;
 }
 
@@ -52,7 +51,7 @@ static struct profk__spec make_spec(const profk_plan *plan)
 {
     const struct profk__device *device = &plan->ctx->device;
     const profk_tuning *f = &plan->forced;
-    struct profk__spec spec = profk__spec_default(&plan->ctx->tuned, device, f->filter_shape, plan->type->nbytes,
+    struct profk__spec spec = profk__spec_default(&plan->tuned, device, f->filter_shape, plan->type->nbytes,
                                                   index_nbytes(plan->problem.n));
 
     set(&spec.vector_width, f->vector_width);
@@ -122,8 +121,8 @@ done:
     return st;
 }
 
-profk_status profk__plan_create(profk_context *ctx, const profk_problem *p, const profk_tuning *forced, uint32_t flags,
-                                profk_plan **ret)
+profk_status profk__plan_create(profk_context *ctx, const struct profk__tuned *tuned, const profk_problem *p,
+                                const profk_tuning *forced, uint32_t flags, profk_plan **ret)
 {
     profk_status st = PROFK_OK;
     profk_plan *plan = calloc(1, sizeof *plan);
@@ -133,9 +132,10 @@ profk_status profk__plan_create(profk_context *ctx, const profk_problem *p, cons
         goto done;
     }
     plan->ctx = ctx;
-    TRY(profk__problem_check(p, &ctx->tuned, &plan->problem));
+    plan->tuned = *tuned;
+    TRY(profk__problem_check(p, tuned, &plan->problem));
     TRY(profk__tuning_check(forced, &plan->problem, &plan->forced));
-    TRY(check_flags(flags));
+    TRY(check_flags(flags, tuned));
     plan->flags = flags;
     plan->type = profk__type_get(plan->problem.type);
     plan->rule = profk__key_rule_make(plan->type, plan->problem.order, plan->problem.nan);
@@ -288,6 +288,7 @@ void profk__plan_info(const profk_plan *plan, profk_info *ret)
         .fail_recall = plan->params.fail_recall,
         .fail_overflow = plan->params.fail_overflow,
         .route = p->route,
+        .tuned = plan->tuned.is_measured,
     };
 
     info.blocking_calls = profk__plan_is_async(plan) ? 0 : 1;

@@ -60,6 +60,7 @@ struct profk__last {
 
 struct profk_plan {
     profk_context *ctx;
+    struct profk__tuned tuned; /* as the context had it */
     profk_problem problem; /* route as chosen; epsilon, seed and row_stride filled in */
     profk_tuning forced;
     uint32_t flags;
@@ -123,8 +124,9 @@ profk_status profk__workspace_cut(profk_plan *plan, cl_mem buffer, uint64_t offs
 profk_status profk__workspace_allocate(profk_plan *plan);
 void profk__workspace_release(profk_plan *plan);
 
-profk_status profk__plan_create(profk_context *ctx, const profk_problem *p, const profk_tuning *forced, uint32_t flags,
-                                profk_plan **ret);
+/* tuned is copied. */
+profk_status profk__plan_create(profk_context *ctx, const struct profk__tuned *tuned, const profk_problem *p,
+                                const profk_tuning *forced, uint32_t flags, profk_plan **ret);
 void profk__plan_destroy(profk_plan *plan);
 void profk__plan_info(const profk_plan *plan, profk_info *ret);
 

@@ -87,7 +87,7 @@ profk_status profk__problem_check(const profk_problem *p, const struct profk__tu
     if (problem.row_stride == 0)
         problem.row_stride = problem.n;
     if (problem.epsilon == 0)
-        problem.epsilon = problem.mode == PROFK_MODE_EXACT ? tuned->epsilon : PROFK__EPSILON_DEFAULT;
+        problem.epsilon = problem.mode == PROFK_MODE_EXACT ? tuned->epsilon_ppb * 1e-9 : PROFK__EPSILON_DEFAULT;
     while (problem.seed == 0)
         problem.seed = profk__entropy();
     *ret = problem;

@@ -33,11 +33,11 @@ enum sizing { BY_PRICE, BY_PAPER };
 static profk_status choose_sample_size(const profk_plan *plan, enum sizing sizing, uint64_t *ret)
 {
     const profk_problem *p = &plan->problem;
-    const struct profk__tuned *tuned = &plan->ctx->tuned;
+    const struct profk__tuned *tuned = &plan->tuned;
 
-    if (sizing == BY_PAPER || tuned->slot_ns == 0 || tuned->candidate_ns == 0)
+    if (sizing == BY_PAPER || tuned->slot_ps == 0 || tuned->candidate_ps == 0)
         return profk_sample_size(p->n, p->k, plan->epsilon_row, NULL, ret);
-    *ret = profk__sample_by_price(p->n, p->k, plan->epsilon_row, tuned->slot_ns, tuned->candidate_ns);
+    *ret = profk__sample_by_price(p->n, p->k, plan->epsilon_row, tuned->slot_ps, tuned->candidate_ps);
     return PROFK_OK;
 }
 
@@ -136,7 +136,7 @@ static int rows_are_faster(const profk_plan *plan)
 {
     const profk_problem *p = &plan->problem;
 
-    return rows_fit(plan) && (p->n <= plan->ctx->tuned.rows_n_max || p->rows >= plan->ctx->device.facts.compute_units);
+    return rows_fit(plan) && (p->n <= plan->tuned.rows_n_max || p->rows >= plan->ctx->device.facts.compute_units);
 }
 
 /* The share that each of several rows has in the budget of a call, as far down as the parameters go. */
@@ -150,9 +150,9 @@ static double epsilon_of_row(const profk_problem *p)
 /* The sampled method pays for a row of this length and a buffer of this size. */
 static int profk_pays(const profk_plan *plan, const profk_params *params)
 {
-    const struct profk__tuned *tuned = &plan->ctx->tuned;
+    const struct profk__tuned *tuned = &plan->tuned;
 
-    return plan->problem.n >= tuned->profk_n_min && params->M <= plan->problem.n / tuned->profk_M_share;
+    return plan->problem.n >= tuned->profk_n_min && params->M <= plan->problem.n / tuned->profk_share;
 }
 
 /* A buffer that is too large for the device's own sample size may not be for the paper's. */

@@ -6,9 +6,9 @@ enum { SORT_ALONE_UNITS = 6, SORT_ALONE_K = 1 << 15 };
 
 /* What holds for any device: rows that are worth sampling, and the failure budget of a call. */
 static const struct profk__tuned common = {
-    .epsilon = PROFK__EPSILON_DEFAULT,
+    .epsilon_ppb = (uint32_t)(PROFK__EPSILON_DEFAULT * 1e9 + 0.5),
     .profk_n_min = 1 << 12,
-    .profk_M_share = 4,
+    .profk_share = 4,
     .rows_n_max = 1 << 14,
 };
 
@@ -27,8 +27,8 @@ static struct profk__tuned of_cpu(const struct profk__device *device)
     tuned.sample_wg = tuned.threshold_wg = tuned.refine_wg = tuned.sort_wg = tuned.rows_wg = tuned.full_wg = 1;
     tuned.sample_slots = 64;
     tuned.sort_alone_max = device->facts.compute_units <= SORT_ALONE_UNITS ? UINT32_MAX : SORT_ALONE_K;
-    tuned.slot_ns = 16;
-    tuned.candidate_ns = 28;
+    tuned.slot_ps = 16000;
+    tuned.candidate_ps = 28000;
     return tuned;
 }
 

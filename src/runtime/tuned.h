@@ -24,12 +24,12 @@ struct profk__tuned {
     uint32_t sample_wg, threshold_wg, refine_wg, sort_wg, rows_wg, full_wg;
     uint32_t sample_slots;   /* of a work-item */
     uint32_t sort_alone_max; /* winners of a row that a work-group of one sorts without others */
-    double slot_ns;          /* what a slot of the sample costs; 0: unknown, the paper's rule gives S */
-    double candidate_ns;     /* what an element that reaches the threshold costs */
-    double epsilon;          /* of exact plans that leave theirs at 0 */
-    uint64_t profk_n_min;    /* route auto samples rows from this length on, */
-    uint32_t profk_M_share;  /* while M is at most n / profk_M_share; */
-    uint64_t rows_n_max;     /* else a work-group selects a single row of up to this length */
+    uint32_t slot_ps;        /* what a slot of the sample costs, picoseconds; 0: unknown, the paper's rule gives S */
+    uint32_t candidate_ps;   /* what an element that reaches the threshold costs */
+    uint32_t epsilon_ppb;    /* of exact plans that leave theirs at 0, in 1e-9 */
+    uint32_t profk_n_min;    /* route auto samples rows from this length on, */
+    uint32_t profk_share;  /* while M is at most n / profk_share; */
+    uint32_t rows_n_max;     /* else a work-group selects a single row of up to this length */
     uint32_t is_measured;    /* on the device itself */
 };
 

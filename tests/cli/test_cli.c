@@ -50,7 +50,9 @@ static void test_wrong_command_lines(void **state)
 {
     static const struct refusal refusals[] = {
         {"profk bogus", 2, "bogus"},
-        {"profk tune", 2, "not in this release"},
+        {"profk tune x", 2, "takes no"},
+        {"profk tune --budget 0", 2, "seconds"},
+        {"profk tune --import nowhere.tuning", 2, "nowhere.tuning"},
         {"profk cache", 2, "path, list or clear"},
         {"profk cache purge", 2, "'purge'"},
         {"profk cache path list", 2, "two words"},
@@ -126,7 +128,7 @@ static void test_wrong_command_lines(void **state)
         {"profk explain -n 5 -k 1 --rows 0", 2, "--rows 0"},
         {"profk explain -n 4294967296 -k 1 --index u32", 2, "u32"},
         {"profk explain -n 4294967296 -k 2147483648", 2, "2^31"},
-        {"profk explain -n 9 -k 1 --tuning stored", 2, "not in this release"},
+        {"profk explain -n 9 -k 1 --tuning best", 2, "default, stored"},
         {"profk explain -n 9 -k 1 --recall 1", 2, "--mode approximate"},
         {"profk explain -n 9 -k 1 --rows 2 --chunks 2", 2, "single row"},
         {"profk explain -n 9 -k 2 --rows 18446744073709551615", 2, "too many"},

@@ -152,7 +152,6 @@ static const struct refused cases[] = {
     {"rows * k overflows", PLAN, ARG, "rows", {SET(problem.rows, P48), SET(problem.k, N)}},
     {"a long row on route rows", PLAN, UNSUPPORTED, "too long",
      {SET(problem.route, PROFK_ROUTE_ROWS), SET(problem.n, P31), SET(problem.index, PROFK_INDEX_U64)}},
-    {"MEASURE", PLAN, UNSUPPORTED, "tuning", {SET(call.plan_flags, PROFK_MEASURE)}},
     {"STORED_ONLY", PLAN, UNSUPPORTED, "tuning", {SET(call.plan_flags, PROFK_STORED_ONLY)}},
     {"plan flag 8", PLAN, ARG, "flags", {SET(call.plan_flags, 8)}},
     {"plan flag 2^31", PLAN, ARG, "flags", {SET(call.plan_flags, P31)}},

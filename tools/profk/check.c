@@ -15,8 +15,6 @@ int check_command_line(const struct settings *settings, const char *subcommand)
                     subcommand);
     if (settings->given & GIVEN_RECALL && settings->mode != PROFK_MODE_APPROXIMATE)
         return fail(EXIT_WRONG, "--recall is for --mode approximate, an exact answer has all; leave one of them out");
-    if (settings->tuning == TUNING_STORED)
-        return fail(exit_status_of(PROFK_ERR_UNSUPPORTED), "--tuning stored is not in this release; leave it out");
     return EXIT_DONE;
 }
 

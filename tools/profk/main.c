@@ -25,6 +25,10 @@ static const struct subcommand subcommands[] = {
     {"selftest", FOR_SELFTEST, "[--device SPEC] [--json]",
      "Runs every route, shape and type on small inputs and compares with the host.  Exit status 1: do not trust it.",
      run_selftest},
+    {"tune", FOR_TUNE, "[--budget SECONDS] [--export FILE] [--import FILE] [--device SPEC]",
+     "Measures the device once and keeps what it finds: launch sizes, costs, where routes change.  Later runs use it.\n"
+     "It changes the time of a call and never its answer.",
+     run_tune},
     {"bench", FOR_BENCH, "[BENCH] [options]",
      "Times calls beside bare reads of the same input, and checks their answers.  BENCH: " SUITE_NAMES ".\n"
      "Each is a grid of cells; a list given here takes the place of the bench's own.  Without BENCH: one cell.",
@@ -35,13 +39,12 @@ static const struct subcommand subcommands[] = {
      run_cache},
 };
 
-static const char *const later[] = {"tune"};
-
 static const char usage[] = "Usage: profk topk FILE -k K [options]\n"
                             "       profk params -n N -k K [-e E] [-S S] [--json]\n"
                             "       profk explain -n N -k K [options]\n"
                             "       profk devices [--json]\n"
                             "       profk selftest [--device SPEC] [--json]\n"
+                            "       profk tune [--budget SECONDS] [--export FILE] [--import FILE]\n"
                             "       profk bench [BENCH] [options]\n"
                             "       profk cache path|list|clear\n"
                             "       profk --version\n"
@@ -94,12 +97,6 @@ static int print_version(int count)
 
 static int refuse_subcommand(const char *name)
 {
-    size_t i;
-
-    for (i = 0; i < sizeof later / sizeof later[0]; i++)
-        if (strcmp(later[i], name) == 0)
-            return fail(exit_status_of(PROFK_ERR_UNSUPPORTED),
-                        "profk %s is not in this release; see profk --help for what is", name);
     return fail(EXIT_WRONG, "profk knows no subcommand '%s'; see profk --help", name);
 }
 

@@ -13,10 +13,10 @@
 
 /* Subcommands, as bits. */
 enum { FOR_TOPK = 1, FOR_PARAMS = 2, FOR_EXPLAIN = 4, FOR_DEVICES = 8, FOR_SELFTEST = 16, FOR_BENCH = 32,
-       FOR_CACHE = 64 };
+       FOR_CACHE = 64, FOR_TUNE = 128 };
 
 enum { FORMAT_HUMAN, FORMAT_JSON, FORMAT_CSV };
-enum { TUNING_DEFAULT, TUNING_STORED };
+enum { TUNING_ANY, TUNING_DEFAULT, TUNING_STORED };
 
 /* settings.given: options whose absence differs from every value. */
 enum { GIVEN_N = 1, GIVEN_K = 2, GIVEN_ROWS = 4, GIVEN_RECALL = 8, GIVEN_S = 16 };
@@ -33,6 +33,7 @@ struct bench_options {
 
 struct settings {
     const char *file, *device, *values, *indices; /* NULL: not given; of cache, file is its word */
+    const char *export_path, *import_path;
     uint64_t n, k, rows, seed, chunks, S;
     double epsilon, recall;
     profk_tuning force;

@@ -42,6 +42,9 @@ static int open_context(struct planned *planned, const struct settings *settings
     profk_options options = {.struct_size = sizeof options, .log = log_line, .progress = progress_report};
     profk_status status;
 
+    if (settings->tuning == TUNING_DEFAULT)
+        options.cache_dir = ""; /* without a store there are the built-in values */
+
     planned->device.struct_size = sizeof planned->device;
     status = profk_device_find(settings->device, &planned->device);
     if (status == PROFK_OK)
@@ -52,7 +55,7 @@ static int open_context(struct planned *planned, const struct settings *settings
 static int open_plan(struct planned *planned, const struct settings *settings)
 {
     const profk_tuning *forced = settings->force.struct_size ? &settings->force : NULL;
-    uint32_t flags = settings->async ? PROFK_ESTIMATE | PROFK_ASYNC : PROFK_ESTIMATE;
+    uint32_t flags = (settings->async ? PROFK_ASYNC : 0) | (settings->tuning == TUNING_STORED ? PROFK_STORED_ONLY : 0);
     profk_status status = profk_plan_create(planned->ctx, &planned->problem, forced, flags, &planned->plan);
 
     if (status == PROFK_OK) {

@@ -10,6 +10,7 @@ int run_explain(const struct settings *settings);
 int run_devices(const struct settings *settings);
 int run_selftest(const struct settings *settings);
 int run_cache(const struct settings *settings);
+int run_tune(const struct settings *settings);
 int run_bench(const struct settings *settings);
 
 #endif

@@ -1,0 +1,138 @@
+/*
+ * crossover.c: what a slot and a candidate cost, the failure budget, and from where on a route pays.
+ *
+ * Costs come from three calls over the same input: eight times the sample at the same R gives a slot's, eight times R
+ * at the same sample a candidate's (the fit of Appendix E.1 with what refine really reads).
+ */
+#include "tune/tune.h"
+
+#include "params/params.h"
+
+#include <math.h>
+
+enum { FIT_S = 1 << 14, FIT_T = 1 << 3, FIT_FACTOR = 8, FIT_K = 1 << 11 };
+
+/* A cost in picoseconds, at least 1 so that it counts as known; the old one where noise hid it. */
+static uint32_t picoseconds(double seconds, double count, uint32_t old)
+{
+    double ps = seconds / count * 1e12;
+
+    return !isfinite(ps) || ps < 1 || ps > 1e9 ? old : (uint32_t)ps;
+}
+
+/* What the budget is: the first within 5 % of the best at (2^26, 2^11), by the costs.  A miss costs a second call. */
+static uint32_t choose_epsilon(const struct profk__tuned *tuned, double read_s_per_element)
+{
+    static const uint32_t candidates_ppb[] = {1000000, 3000000, 10000000, 30000000};
+    const uint64_t n = UINT64_C(1) << 26, k = 1 << 11;
+    double seconds[4], best = INFINITY;
+    unsigned chosen = 0;
+
+    for (unsigned i = 0; i < 4; i++) {
+        double epsilon = candidates_ppb[i] * 1e-9;
+        uint64_t S = profk__sample_by_price(n, k, epsilon, tuned->slot_ps, tuned->candidate_ps);
+        double R = (double)n * (double)profk__fast_rank(n, k, S, epsilon / 2) / (double)S;
+        double call = ((double)S * tuned->slot_ps + R * tuned->candidate_ps) * 1e-12 + (double)n * read_s_per_element;
+        seconds[i] = call * (1 + epsilon);
+        best = seconds[i] < best ? seconds[i] : best;
+    }
+    while (seconds[chosen] > 1.05 * best)
+        chosen++;
+    return candidates_ppb[chosen];
+}
+
+profk_status profk__tune_costs(struct profk__bench *bench, struct profk__tuned *tuned)
+{
+    profk_status st = PROFK_OK;
+    uint64_t n = bench->input_elements;
+    double R = (double)n * FIT_T / FIT_S;
+    uint64_t M = 2 * FIT_FACTOR * (uint64_t)R;
+    struct profk__trial trial = {"costs", n, FIT_K, 1, PROFK_ROUTE_PROFK, FIT_S, FIT_T, M};
+    int may_go_on = 0;
+    double few, many_slots, many_candidates;
+
+    TRY(profk__bench_may_go_on(bench, "costs", &may_go_on));
+    if (!may_go_on)
+        goto done;
+    few = profk__trial_seconds(bench, tuned, &trial, PROFK__RUNS);
+    trial.t = FIT_T * FIT_FACTOR;
+    many_candidates = profk__trial_seconds(bench, tuned, &trial, PROFK__RUNS);
+    trial.S = FIT_S * FIT_FACTOR;
+    many_slots = profk__trial_seconds(bench, tuned, &trial, PROFK__RUNS);
+    tuned->slot_ps = picoseconds(many_slots - few, (FIT_FACTOR - 1.0) * FIT_S, tuned->slot_ps);
+    tuned->candidate_ps = picoseconds(many_candidates - few, (FIT_FACTOR - 1.0) * R, tuned->candidate_ps);
+    if (tuned->slot_ps != 0 && tuned->candidate_ps != 0)
+        tuned->epsilon_ppb = choose_epsilon(tuned, few / (double)n);
+    profk__text_add(bench->report, "costs: a slot %lu ps, a candidate %lu ps; epsilon %lu ppb\n",
+                    (unsigned long)tuned->slot_ps, (unsigned long)tuned->candidate_ps,
+                    (unsigned long)tuned->epsilon_ppb);
+done:
+    return st;
+}
+
+static double route_seconds(struct profk__bench *bench, const struct profk__tuned *tuned, uint64_t n, uint64_t k,
+                            uint32_t route)
+{
+    const struct profk__trial trial = {"routes", n, k, 1, route, 0, 0, 0};
+
+    return profk__trial_seconds(bench, tuned, &trial, PROFK__RUNS);
+}
+
+/* The smallest n, a power of two, from which on `later` is the faster route. */
+static profk_status crossing(struct profk__bench *bench, const struct profk__tuned *tuned, uint32_t sooner,
+                             uint32_t later, uint32_t first_n, uint32_t last_n, uint32_t *ret)
+{
+    profk_status st = PROFK_OK;
+    enum { K = 16 };
+    uint32_t n = last_n;
+    int may_go_on = 0;
+
+    for (; n >= first_n; n /= 2) {
+        TRY(profk__bench_may_go_on(bench, "routes", &may_go_on));
+        if (!may_go_on)
+            goto done; /* what was before stays */
+        if (route_seconds(bench, tuned, n, K, later) >= route_seconds(bench, tuned, n, K, sooner))
+            break;
+    }
+    *ret = 2 * n;
+done:
+    return st;
+}
+
+/* The smallest share of n that the buffer may be before full is faster. */
+static profk_status buffer_share(struct profk__bench *bench, struct profk__tuned *tuned)
+{
+    profk_status st = PROFK_OK;
+    enum { N = 1 << 20 };
+    int may_go_on = 0;
+
+    for (uint32_t share = 4; share <= 256; share *= 2) {
+        uint64_t k = N / share * 3 / 4; /* M is somewhat more */
+        TRY(profk__bench_may_go_on(bench, "routes", &may_go_on));
+        if (!may_go_on)
+            goto done;
+        if (route_seconds(bench, tuned, N, k, PROFK_ROUTE_PROFK)
+            <= route_seconds(bench, tuned, N, k, PROFK_ROUTE_FULL)) {
+            tuned->profk_share = share;
+            break;
+        }
+    }
+done:
+    return st;
+}
+
+profk_status profk__tune_crossovers(struct profk__bench *bench, struct profk__tuned *tuned)
+{
+    profk_status st = PROFK_OK;
+    uint32_t full_n = tuned->rows_n_max + 1;
+
+    TRY(crossing(bench, tuned, PROFK_ROUTE_ROWS, PROFK_ROUTE_FULL, 1 << 10, 1 << 17, &full_n));
+    tuned->rows_n_max = full_n - 1;
+    TRY(crossing(bench, tuned, PROFK_ROUTE_ROWS, PROFK_ROUTE_PROFK, 1 << 12, 1 << 17, &tuned->profk_n_min));
+    TRY(buffer_share(bench, tuned));
+    profk__text_add(bench->report, "routes: profk from n = %lu on while M <= n / %lu; else rows up to n = %lu, then full\n",
+                    (unsigned long)tuned->profk_n_min, (unsigned long)tuned->profk_share,
+                    (unsigned long)tuned->rows_n_max);
+done:
+    return st;
+}
