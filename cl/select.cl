@@ -25,11 +25,10 @@ PK_KERNEL void profk_threshold(__global pk_bits *sample_bits, __global pk_index 
     {
         uint row = PK_TASK_ROW(task, rows, list);
         pk_pairs sample = {sample_bits + (ulong)row * slots, sample_index + (ulong)row * slots};
-        pk_pairs nowhere = {0, 0};
         pk_search search = pk_search_start(sample, slots, t, rule, desk);
 
         while (search.count > 1u && search.bits_done < PK_PAIR_BITS)
-            search = pk_narrow(search, sample, rule, desk, nowhere);
+            search = pk_narrow(search, sample, rule, desk, false, sample);
         PK_GLOBAL_BARRIER();
         if (get_local_id(0) == 0) {
             __global pk_row *state = &states[row];
@@ -86,7 +85,7 @@ PK_KERNEL void profk_refine(__global pk_bits *candidate_bits, __global pk_index 
         }
         pk_search search = pk_search_start(candidates, count, wanted, rule, desk);
         while (search.rank < search.count && search.bits_done < PK_PAIR_BITS)
-            search = pk_narrow(search, candidates, rule, desk, winners);
+            search = pk_narrow(search, candidates, rule, desk, true, winners);
         PK_GLOBAL_BARRIER();
         for (uint i = item; i < search.count; i += PK_WG) { /* all that are left are winners */
             winners.bits[wanted - search.count + i] = candidates.bits[i];

@@ -174,6 +174,7 @@ PK_KERNEL void profk_radix_scatter(__global const pk_bits *bits, __global const 
     }
 }
 
+#if PK_WG == 1
 /* A row's pairs and as much room again. */
 typedef struct {
     pk_pairs now, other;
@@ -257,7 +258,7 @@ PK_KERNEL void profk_alone(__global pk_bits *winner_bits, __global pk_index *win
     PK_FOR_EACH_TASK(task, rows, list)
     {
         uint row = PK_TASK_ROW(task, rows, list);
-        uint count = get_local_id(0) == 0 ? states[row].winners : 0, end = get_local_id(0) == 0 ? k : 0;
+        uint count = states[row].winners;
         ulong from = (ulong)row * k, to = (rows.first + row) * k;
         pk_sheets sheets = {{winner_bits + from, winner_index + from}, {other_bits + from, other_index + from}};
 
@@ -270,10 +271,11 @@ PK_KERNEL void profk_alone(__global pk_bits *winner_bits, __global pk_index *win
         }
         for (uint i = 0; i < count; i++)
             pk_write(values, indices32, indices64, output, to + i, sheets.now.bits[i], sheets.now.index[i]);
-        for (uint i = count; pad && i < end; i++)
+        for (uint i = count; pad && i < k; i++)
             pk_write(values, indices32, indices64, output, to + i, 0, ~0ul);
     }
 }
+#endif
 
 /* Same arguments as profk_bitonic; the rule is not needed. */
 PK_KERNEL void profk_emit(__global const pk_bits *winner_bits, __global const pk_index *winner_index, uint k,

@@ -122,6 +122,8 @@ profk_status profk__kernels_create(profk_context *ctx, struct profk__spec *spec,
         cl_int code = CL_SUCCESS;
         if (kernel_table[id].file != file || kernels[id].handle != NULL)
             continue;
+        if (id == PROFK__KERNEL_alone && spec->wg[file] != 1)
+            continue; /* not in the program */
         kernels[id].handle = clCreateKernel(program, kernel_table[id].name, &code);
         TRY(profk__cl_check(code, "clCreateKernel"));
         kernels[id].program = program;
