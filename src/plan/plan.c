@@ -74,7 +74,8 @@ static struct profk__spec make_spec(const profk_plan *plan)
 static size_t files_of(const profk_plan *plan, uint32_t route, enum profk__file files[PROFK__FILE_COUNT])
 {
     size_t count = 0;
-    int finishes = route == PROFK_ROUTE_ROWS && profk__stage_rows_finishes(&plan->spec, (uint32_t)plan->problem.k);
+    uint32_t k = (uint32_t)plan->problem.k;
+    int finishes = route == PROFK_ROUTE_ROWS && profk__stage_rows_finishes(&plan->spec, k);
 
     if (route == PROFK_ROUTE_PROFK) {
         files[count++] = PROFK__FILE_SAMPLE;
@@ -82,7 +83,8 @@ static size_t files_of(const profk_plan *plan, uint32_t route, enum profk__file 
         files[count++] = plan->spec.filter_shape == PROFK_SHAPE_STREAM ? PROFK__FILE_STREAM : PROFK__FILE_FILTER;
         files[count++] = PROFK__FILE_REFINE;
     } else {
-        files[count++] = route == PROFK_ROUTE_ROWS ? PROFK__FILE_ROWS : PROFK__FILE_FULL;
+        files[count++] = route == PROFK_ROUTE_FULL ? PROFK__FILE_FULL
+                                                   : profk__stage_rows_file(&plan->spec, plan->problem.n, k);
     }
     if (!finishes)
         files[count++] = PROFK__FILE_SORT;
@@ -231,7 +233,8 @@ static uint64_t count_programs(const profk_plan *plan)
 {
     static const enum profk__kernel_id first_of_file[] = {
         PROFK__KERNEL_sample, PROFK__KERNEL_threshold, PROFK__KERNEL_filter, PROFK__KERNEL_stream,
-        PROFK__KERNEL_refine, PROFK__KERNEL_bitonic,   PROFK__KERNEL_rows,   PROFK__KERNEL_full_histogram,
+        PROFK__KERNEL_refine, PROFK__KERNEL_bitonic,   PROFK__KERNEL_rows,   PROFK__KERNEL_walk,
+        PROFK__KERNEL_full_histogram,
     };
     const uint32_t *wg = plan->spec.wg;
     uint64_t count = 0;
@@ -268,7 +271,7 @@ static double count_passes(const profk_plan *plan)
     case PROFK_ROUTE_FULL:
         return plan->type->nbytes + 2.0;
     case PROFK_ROUTE_ROWS:
-        return plan->problem.n <= profk__local_pairs(&plan->spec, PROFK__FILE_ROWS) ? 1.0 : plan->type->nbytes + 2.0;
+        return profk__stage_rows_passes(&plan->spec, plan->problem.n, (uint32_t)plan->problem.k);
     default:
         return 1.0 + (double)plan->params.S / (double)plan->problem.n;
     }

@@ -155,11 +155,23 @@ static int profk_pays(const profk_plan *plan, const profk_params *params)
     return plan->problem.n >= tuned->profk_n_min && params->M <= plan->problem.n / tuned->profk_share;
 }
 
+/* Enough rows to keep every core busy, each read once by a work-item of its own. */
+static int batch_pays(const profk_plan *plan)
+{
+    const profk_problem *p = &plan->problem;
+    uint32_t k = (uint32_t)p->k;
+
+    return p->rows > 1 && p->rows >= plan->ctx->device.facts.compute_units && k <= plan->tuned.rows_batch_k
+        && rows_fit(plan) && profk__stage_rows_file(&plan->spec, p->n, k) == PROFK__FILE_SOLO;
+}
+
 /* A buffer that is too large for the device's own sample size may not be for the paper's. */
 static profk_status choose(profk_plan *plan, const profk_params *params)
 {
     profk_params others;
 
+    if (batch_pays(plan) && take_rows(plan) == PROFK_OK)
+        return PROFK_OK;
     if (profk_pays(plan, params) && take_profk(plan, params) == PROFK_OK)
         return PROFK_OK;
     if (choose_params(plan, BY_PAPER, &others) == PROFK_OK && profk_pays(plan, &others)

@@ -4,7 +4,8 @@
 static const char *const file_names[PROFK__FILE_COUNT] = {
     [PROFK__FILE_SAMPLE] = "sample.cl", [PROFK__FILE_THRESHOLD] = "select.cl", [PROFK__FILE_FILTER] = "filter.cl",
     [PROFK__FILE_STREAM] = "stream.cl", [PROFK__FILE_REFINE] = "select.cl",       [PROFK__FILE_SORT] = "sort.cl",
-    [PROFK__FILE_ROWS] = "rows.cl",     [PROFK__FILE_FULL] = "full.cl",
+    [PROFK__FILE_ROWS] = "rows.cl",     [PROFK__FILE_SOLO] = "solo.cl",
+    [PROFK__FILE_FULL] = "full.cl",
 };
 
 static const struct {
@@ -49,6 +50,8 @@ enum { ROWS_LOCAL_NBYTES = 2048 };
 
 uint32_t profk__local_pairs(const struct profk__spec *spec, enum profk__file file)
 {
+    if (file == PROFK__FILE_SOLO)
+        return spec->width_nbytes <= 4 ? 1024 : 512; /* beside 1024 maxima */
     uint32_t room = PROFK__LOCAL_NBYTES - (file == PROFK__FILE_ROWS ? ROWS_LOCAL_NBYTES : 0);
     uint32_t pairs = 1;
 
@@ -65,6 +68,7 @@ void profk__spec_settle(struct profk__spec *spec, const struct profk__device *de
         uint32_t wanted = device->loop_max == 0 ? spec->wg[file] : device->only_wg;
         spec->wg[file] = wanted < most ? wanted : most;
     }
+    spec->wg[PROFK__FILE_SOLO] = spec->wg[PROFK__FILE_ROWS] == 1;
     spec->sort_digit_bits = 1;
     while (spec->sort_digit_bits < 8
            && spec->wg[PROFK__FILE_SORT] << (spec->sort_digit_bits + 1) <= PROFK__SORT_TABLE_WORDS)
@@ -93,7 +97,7 @@ struct profk__build profk__spec_build(const struct profk__spec *spec, enum profk
     struct profk__build build = {.file = file_names[file], .wg = spec->wg[file]};
 
     define(&build, "PK_WIDTH_BITS", 8 * spec->width_nbytes);
-    define(&build, "PK_INDEX_BITS", 8 * spec->index_nbytes);
+    define(&build, "PK_INDEX_BITS", file == PROFK__FILE_SOLO ? 32 : 8 * spec->index_nbytes); /* n < 2^31 */
     if (file == PROFK__FILE_SAMPLE)
         define(&build, "PK_SLOTS", spec->sample_slots);
     if (file == PROFK__FILE_FILTER || file == PROFK__FILE_STREAM)
@@ -104,7 +108,7 @@ struct profk__build profk__spec_build(const struct profk__spec *spec, enum profk
         define(&build, "PK_BLOCK", spec->filter_items);
     if (file == PROFK__FILE_SORT)
         define(&build, "PK_DIGIT_BITS", spec->sort_digit_bits);
-    if (file == PROFK__FILE_SORT || file == PROFK__FILE_ROWS)
+    if (file == PROFK__FILE_SORT || file == PROFK__FILE_ROWS || file == PROFK__FILE_SOLO)
         define(&build, "PK_LOCAL_PAIRS", profk__local_pairs(spec, file));
     return build;
 }

@@ -31,6 +31,7 @@ enum profk__file {
     PROFK__FILE_REFINE,
     PROFK__FILE_SORT,
     PROFK__FILE_ROWS,
+    PROFK__FILE_SOLO, /* rows, where work-groups have one work-item */
     PROFK__FILE_FULL,
     PROFK__FILE_COUNT
 };
@@ -52,6 +53,8 @@ enum profk__file {
     X(rows_short, ROWS)                                                                                                \
     X(rows, ROWS)                                                                                                      \
     X(rows_select, ROWS)                                                                                               \
+    X(columns, SOLO)                                                                                                   \
+    X(walk, SOLO)                                                                                                      \
     X(full_histogram, FULL)                                                                                            \
     X(full_choose, FULL)                                                                                               \
     X(full_count, FULL)                                                                                                \
@@ -76,7 +79,7 @@ struct profk__spec {
     uint32_t filter_items; /* tile: vectors of a work-item; stream: of a block that takes one test */
     uint32_t sort_digit_bits; /* of a digit of the radix sort */
     uint32_t sort_alone_max;  /* winners of a row that a work-group of one sorts without others */
-    uint32_t wg[PROFK__FILE_COUNT];
+    uint32_t wg[PROFK__FILE_COUNT]; /* solo: 1, or 0 where it is not used */
 };
 
 /* What is tuned for the device and a shape, 0 for the one that suits it. */
@@ -92,7 +95,7 @@ uint64_t profk__select_max(const struct profk__spec *spec, enum profk__file file
 /* What to build for a file. */
 struct profk__build profk__spec_build(const struct profk__spec *spec, enum profk__file file);
 
-/* Pairs that a work-group of sort.cl or rows.cl holds in local memory. */
+/* Pairs that a work-group of sort.cl, rows.cl or solo.cl holds in local memory. */
 uint32_t profk__local_pairs(const struct profk__spec *spec, enum profk__file file);
 
 /* Creates the kernels of a file in kernels[PROFK__KERNEL_COUNT]; lowers spec->wg[file] to what was built. */
@@ -209,7 +212,12 @@ uint64_t profk__stage_sort_launches(const struct profk__spec *spec, uint64_t n, 
 uint32_t profk__stage_sort_scratch_pairs(const struct profk__spec *spec, uint32_t k, uint32_t sort);
 uint64_t profk__stage_sort_counts_nbytes(const struct profk__spec *spec, uint32_t k, uint32_t sort);
 
-/* Can rows.cl sort the winners itself and write them out?  Else they go to `winners` and the sort stage follows. */
+/* The kernel that selects rows of n elements, and its file; rows_select leaves the winners to the sort stage. */
+enum profk__kernel_id profk__stage_rows_kernel(const struct profk__spec *spec, uint64_t n, uint32_t k);
+double profk__stage_rows_passes(const struct profk__spec *spec, uint64_t n, uint32_t k); /* over the input */
+enum profk__file profk__stage_rows_file(const struct profk__spec *spec, uint64_t n, uint32_t k);
+
+/* Can the rows' kernel sort the winners itself and write them out?  Else they go to `winners` and the sort stage follows. */
 int profk__stage_rows_finishes(const struct profk__spec *spec, uint32_t k);
 
 /* A work-group selects each row and certifies it.  n < 2^31. */

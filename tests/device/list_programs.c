@@ -41,7 +41,7 @@ static void add_files(cl_device_type device_type, uint32_t width_nbytes, uint32_
     for (int file = 0; file < PROFK__FILE_COUNT; file++) {
         int is_other_shape = spec.filter_shape == PROFK_SHAPE_TILE ? file == PROFK__FILE_STREAM
                                                                    : file == PROFK__FILE_FILTER;
-        if (!is_other_shape)
+        if (!is_other_shape && spec.wg[file] != 0)
             add(&spec, (enum profk__file)file);
     }
 }

@@ -378,7 +378,7 @@ void kit_open(struct kit *kit, const struct config *config, uint32_t shape, uint
         kit->spec.wg[file] = config->wg;
     profk__spec_settle(&kit->spec, device);
     for (uint32_t file = 0; file < PROFK__FILE_COUNT; file++)
-        if ((files >> file & 1) != 0)
+        if ((files >> file & 1) != 0 && kit->spec.wg[file] != 0)
             CHECK_OK(profk__kernels_create(bench.ctx, &kit->spec, file, kit->kernels));
 }
 

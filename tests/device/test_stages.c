@@ -1153,16 +1153,16 @@ static void select_on_host(const struct job *job, const uint64_t *x, struct pair
     free(pairs);
 }
 
-enum { INPUT_ROWS = 3 };
+enum { INPUT_ROWS = 3, INPUT_ROWS_MAX = 40 };
 
 static void check_results(const struct job *job, uint32_t attempts, bool sets_winners)
 {
-    struct profk__row_state states[INPUT_ROWS];
-    profk_row results[INPUT_ROWS];
+    struct profk__row_state states[INPUT_ROWS_MAX];
+    profk_row results[INPUT_ROWS_MAX];
 
     get_results(job, results);
     get_states(job, states);
-    for (uint32_t row = 0; row < INPUT_ROWS; row++) {
+    for (uint32_t row = 0; row < job->task.rows; row++) {
         if (!job_serves(job, row)) {
             CHECK(untouched_bytes(&results[row], sizeof results[row]));
             continue;
@@ -1176,10 +1176,10 @@ static void check_results(const struct job *job, uint32_t attempts, bool sets_wi
 static void check_winners(const struct job *job, struct profk__pairs winners, struct pair *expected, bool in_order)
 {
     uint32_t k = job->task.k;
-    struct pair *got = take((size_t)INPUT_ROWS * k, sizeof *got);
+    struct pair *got = take((size_t)job->task.rows * k, sizeof *got);
 
-    download_pairs(job, winners, (size_t)INPUT_ROWS * k, got);
-    for (uint32_t row = 0; row < INPUT_ROWS; row++) {
+    download_pairs(job, winners, (size_t)job->task.rows * k, got);
+    for (uint32_t row = 0; row < job->task.rows; row++) {
         struct pair *of_row = got + (size_t)row * k;
         if (!job_serves(job, row)) {
             CHECK(untouched_pairs(job, of_row, k));
@@ -1203,7 +1203,7 @@ static void check_unsorted(const struct job *job, const struct written *out, str
 
     download(out->io.values, job->kit->config.width_nbytes, VALUES_START + out->places, values);
     download(out->io.indices, out->index_nbytes, INDICES_START + out->places, indices);
-    for (uint32_t row = 0; row < INPUT_ROWS; row++) {
+    for (uint32_t row = 0; row < job->task.rows; row++) {
         size_t from = (size_t)(job->task.first_row + row) * k;
         if (!job_serves(job, row))
             continue;
@@ -1218,37 +1218,80 @@ static void check_unsorted(const struct job *job, const struct written *out, str
     free(values);
 }
 
-/* A job over INPUT_ROWS random rows, and their winners by rank. */
+/* What the rows of an input look like beside their elements, which are random with ties. */
+enum arrangement {
+    SHUFFLED,
+    ASCENDING, /* the best come last, and each goes before all that came earlier */
+    DESCENDING,
+    SAW, /* the best stand at every 64th place */
+    ARRANGEMENTS
+};
+
+struct input {
+    uint32_t rows, parts;
+    uint64_t n;
+    uint32_t k;
+    bool has_base;
+    enum arrangement arrangement;
+};
+
+static void arrange(const struct input *input, struct rule rule, uint64_t *row)
+{
+    size_t n = (size_t)input->n, to = 0;
+    struct pair *pairs = take(n, sizeof *pairs);
+
+    for (size_t i = 0; i < n; i++)
+        pairs[i].bits = row[i];
+    set_keys(rule, pairs, n);
+    sort_by_rank(pairs, n);
+    if (input->arrangement == SAW) {
+        for (size_t first = 0; first < 64; first++)
+            for (size_t i = first; i < n; i += 64)
+                row[i] = pairs[to++].bits;
+    }
+    for (size_t i = 0; i < n && input->arrangement != SAW; i++)
+        row[i] = pairs[input->arrangement == DESCENDING ? i : n - 1 - i].bits;
+    free(pairs);
+}
+
+/* A job over random rows, and their winners by rank. */
 static struct pair *open_input(struct job *job, const struct kit *kit, uint64_t *state, enum service service,
-                               uint64_t n, uint32_t k, uint32_t parts, bool has_base)
+                               const struct input *input)
 {
     struct rule rule = random_rule(kit->config.width_nbytes, state);
-    const size_t variety = random_below(state, 3) == 0 ? 1 : 1 + (size_t)random_below(state, n);
+    const uint64_t n = input->n;
+    const size_t variety = random_below(state, 3) == 0 ? 1 : 1 + (size_t)random_below(state, 2 * n);
     const uint64_t stride = n + random_below(state, 5);
-    uint64_t *x = take((size_t)(INPUT_ROWS * stride), sizeof *x);
-    struct pair *expected = take((size_t)INPUT_ROWS * k, sizeof *expected);
+    uint64_t *x = take((size_t)(input->rows * stride), sizeof *x);
+    struct pair *expected = take((size_t)input->rows * input->k, sizeof *expected);
 
-    random_elements(rule.type, state, variety, (size_t)(INPUT_ROWS * stride), x);
-    job_open(job, kit, rule, service, INPUT_ROWS, n, stride, k, 2);
-    job->index_base = has_base ? random_base(kit, n, state) : 0;
-    job_load(job, x, (uint32_t)random_below(state, 9), parts, state);
-    for (uint32_t row = 0; row < INPUT_ROWS; row++)
+    CHECK(input->rows <= INPUT_ROWS_MAX);
+    random_elements(rule.type, state, variety, (size_t)(input->rows * stride), x);
+    for (uint32_t row = 0; row < input->rows && input->arrangement != SHUFFLED; row++)
+        arrange(input, rule, x + row * stride);
+    job_open(job, kit, rule, service, input->rows, n, stride, input->k, 2);
+    job->index_base = input->has_base ? random_base(kit, n, state) : 0;
+    job_load(job, x, (uint32_t)random_below(state, 9), input->parts, state);
+    for (uint32_t row = 0; row < input->rows; row++)
         if (job_serves(job, row))
-            select_on_host(job, x + row * stride, expected + (size_t)row * k);
+            select_on_host(job, x + row * stride, expected + (size_t)row * input->k);
     free(x);
     return expected;
 }
 
-static void check_rows(const struct kit *kit, uint64_t *state, enum service service, uint64_t n, uint32_t k,
+static void check_rows(const struct kit *kit, uint64_t *state, enum service service, const struct input *input,
                        uint32_t sort, uint32_t wants)
 {
-    const uint32_t counts[INPUT_ROWS] = {k, k, k};
+    const uint32_t k = input->k;
+    uint32_t counts[INPUT_ROWS_MAX];
     bool finishes = profk__stage_rows_finishes(&kit->spec, k) != 0;
     struct job job;
-    struct pair *expected = open_input(&job, kit, state, service, n, k, 1, false);
-    struct profk__pairs winners = new_pairs(&job, finishes ? 0 : (size_t)INPUT_ROWS * k);
+    struct pair *expected = open_input(&job, kit, state, service, input);
+    struct profk__pairs winners = new_pairs(&job, finishes ? 0 : (size_t)input->rows * k);
     struct written out = open_output(&job, sort, (uint32_t)random_below(state, 2), wants, 0);
 
+    for (uint32_t row = 0; row < input->rows; row++)
+        counts[row] = k;
     at_job(&job, "rows");
     CHECK_OK(profk__stage_rows(&job.chain, &job.task, &job.pieces[0], &out.io, winners));
     job_wait(&job);
@@ -1258,7 +1301,7 @@ static void check_rows(const struct kit *kit, uint64_t *state, enum service serv
     } else if (sort == PROFK_SORT_NONE) {
         check_unsorted(&job, &out, expected);
     } else {
-        sort_rows(expected, k, counts, INPUT_ROWS, sort);
+        sort_rows(expected, k, counts, input->rows, sort);
         check_output(&job, &out, expected, counts);
     }
     free(expected);
@@ -1274,20 +1317,66 @@ static void run_rows(const struct kit *kit, uint64_t *state)
         const uint32_t n = sizes[i], ks[] = {1, (n + 1) / 2, n, 1 + (uint32_t)random_below(state, n)};
         for (size_t j = 0; j < COUNT(ks); j++) {
             uint32_t both = WANT_VALUES | WANT_INDICES, one = j % 2 == 0 ? WANT_VALUES : WANT_INDICES;
-            check_rows(kit, state, SERVE_ALL, n, ks[j], PROFK_SORT_RANK, both);
-            check_rows(kit, state, SERVE_LIST, n, ks[j], PROFK_SORT_INDEX, one);
-            check_rows(kit, state, SERVE_ALL, n, ks[j], PROFK_SORT_NONE, both);
+            const struct input input = {INPUT_ROWS, 1, n, ks[j], false, SHUFFLED};
+            check_rows(kit, state, SERVE_ALL, &input, PROFK_SORT_RANK, both);
+            check_rows(kit, state, SERVE_LIST, &input, PROFK_SORT_INDEX, one);
+            check_rows(kit, state, SERVE_ALL, &input, PROFK_SORT_NONE, both);
         }
     }
-    check_rows(kit, state, SERVE_NONE, 9, 4, PROFK_SORT_RANK, WANT_VALUES | WANT_INDICES);
+    check_rows(kit, state, SERVE_NONE, &(struct input){INPUT_ROWS, 1, 9, 4, false, SHUFFLED}, PROFK_SORT_RANK,
+               WANT_VALUES | WANT_INDICES);
     if (options.small)
-        check_rows(kit, state, SERVE_LIST, local + 1, local + 1, PROFK_SORT_RANK, WANT_VALUES);
+        check_rows(kit, state, SERVE_LIST, &(struct input){INPUT_ROWS, 1, local + 1, local + 1, false, SHUFFLED},
+                   PROFK_SORT_RANK, WANT_VALUES);
 }
 
 static void rows_selects_whole_rows(void **unused)
 {
     (void)unused;
-    for_each_config(TURN_2, 0, FILE_BIT(ROWS), run_rows);
+    for_each_config(TURN_2, 0, FILE_BIT(ROWS) | FILE_BIT(SOLO), run_rows);
+}
+
+/* Work-groups of one: many rows in a vector, and walks that run out of room. */
+static void run_solo(const struct kit *kit, uint64_t *state)
+{
+    static const uint32_t sizes[] = {1,   2,   3,   4,   5,   7,   8,   9,    15,   16,   17,   31,    33,   64,
+                                     100, 127, 128, 129, 255, 256, 257, 511,  512,  513,  700,  1023,  1024, 1025,
+                                     2047, 2048, 2049, 3000, 4111, 8192, 20011, 70001};
+    const uint32_t most = profk__local_pairs(&kit->spec, PROFK__FILE_SOLO) / 2;
+    uint32_t turn = 0;
+
+    for (size_t i = 0; i < COUNT(sizes) && !too_large(sizes[i], 300); i++) {
+        const uint32_t n = sizes[i], ks[] = {1, 4, 5, 8, 9, 64, n / 2 + 1, n - 1, n, most,
+                                             1 + (uint32_t)random_below(state, n)};
+        for (size_t j = 0; j < COUNT(ks); j++) {
+            for (enum arrangement arrangement = SHUFFLED; arrangement < ARRANGEMENTS; arrangement++, turn++) {
+                const struct input input = {n < 600 ? 1 + (uint32_t)random_below(state, INPUT_ROWS_MAX) : 2, 1, n,
+                                            ks[j], false, arrangement};
+                enum profk__kernel_id id = profk__stage_rows_kernel(&kit->spec, n, ks[j]);
+                if (ks[j] < 1 || ks[j] > n || (id != PROFK__KERNEL_columns && id != PROFK__KERNEL_walk))
+                    continue;
+                check_rows(kit, state, turn % 3 == 0 ? SERVE_LIST : SERVE_ALL, &input, turn % 3,
+                           turn % 3 == 2 ? WANT_VALUES | WANT_INDICES : WANT_VALUES << turn % 2);
+            }
+        }
+    }
+    check_rows(kit, state, SERVE_NONE, &(struct input){INPUT_ROWS, 1, 9, 4, false, SHUFFLED}, PROFK_SORT_RANK,
+               WANT_VALUES | WANT_INDICES);
+}
+
+static void rows_alone_select_whole_rows(void **unused)
+{
+    static const struct config solo_configs[] = {{1, 4, 4, 16, 1}, {1, 1, 8, 16, 1}, {1, 2, 4, 16, 1}, {1, 8, 4, 8, 1}};
+
+    (void)unused;
+    for (size_t i = 0; i < COUNT(solo_configs); i++) {
+        uint64_t state = inputs_mix(options.seed, i);
+        struct kit kit;
+        kit_open(&kit, &solo_configs[i], 0, FILE_BIT(SOLO));
+        if (kit.spec.wg[PROFK__FILE_SOLO] == 1)
+            run_solo(&kit, &state);
+        kit_close(&kit);
+    }
 }
 
 static struct profk__piece next_piece(const void *from, uint64_t number, uint64_t *first)
@@ -1302,7 +1391,8 @@ static void check_full(const struct kit *kit, uint64_t *state, enum service serv
                        uint32_t parts, uint32_t segments)
 {
     struct job job;
-    struct pair *expected = open_input(&job, kit, state, service, n, k, parts, true);
+    const struct input input = {INPUT_ROWS, parts, n, k, true, SHUFFLED};
+    struct pair *expected = open_input(&job, kit, state, service, &input);
     struct profk__pieces pieces = {&job, parts, next_piece};
     struct profk__pairs winners = new_pairs(&job, (size_t)INPUT_ROWS * k);
     cl_mem histogram = upload_canaries(INPUT_ROWS * (size_t)profk__stage_full_histogram_nbytes(segments));
@@ -1357,6 +1447,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(collect_lists_and_counts),
         cmocka_unit_test(sort_orders_and_pads),
         cmocka_unit_test(rows_selects_whole_rows),
+        cmocka_unit_test(rows_alone_select_whole_rows),
         cmocka_unit_test(full_selects_from_the_input),
     };
     int status;
