@@ -246,7 +246,7 @@ static profk_status select_slab(struct run *run)
         TRY(enqueue_full(run, 1));
     } else {
         struct profk__piece piece = next_piece(run, 0, &first);
-        launches(run, PROFK__FILE_ROWS);
+        launches(run, profk__stage_rows_file(&plan->spec, plan->problem.n, run->task.k));
         TRY(profk__stage_rows(&run->chain, &run->task, &piece, &run->call->output, pairs(run, PROFK__WINNER_BITS)));
         if (!profk__stage_rows_finishes(&plan->spec, run->task.k))
             TRY(enqueue_sort(run, 0));

@@ -155,13 +155,16 @@ static int profk_pays(const profk_plan *plan, const profk_params *params)
     return plan->problem.n >= tuned->profk_n_min && params->M <= plan->problem.n / tuned->profk_share;
 }
 
-/* Enough rows to keep every core busy, each read once by a work-item of its own. */
+/* Enough rows to keep every core busy, each read once by a work-item of its own.  Who forces what only the sampled
+ * method has is not taken from it. */
 static int batch_pays(const profk_plan *plan)
 {
     const profk_problem *p = &plan->problem;
+    const profk_tuning *f = &plan->forced;
     uint32_t k = (uint32_t)p->k;
+    int is_forced = f->S != 0 || f->t != 0 || f->M != 0 || f->count_start != 0 || f->filter_shape != 0;
 
-    return p->rows > 1 && p->rows >= plan->ctx->device.facts.compute_units && k <= plan->tuned.rows_batch_k
+    return !is_forced && p->rows > 1 && p->rows >= plan->ctx->device.facts.compute_units && k <= plan->tuned.rows_batch_k
         && rows_fit(plan) && profk__stage_rows_file(&plan->spec, p->n, k) == PROFK__FILE_SOLO;
 }
 
