@@ -13,7 +13,8 @@
 #include "params/hypergeometric.h"
 #include "params/params.h"
 
-/* A plan of this budget asks once a call that missed; so a plan that keeps it is suspected once in a lifetime or less. */
+/* The question is asked after each call that missed, so a plan that keeps its budget is suspected some times in a million
+ * plans' lives. */
 static const double SUSPICIOUS = 1e-6;
 
 bool profk__misses_exceed(uint64_t attempts, uint64_t misses, double budget)

@@ -154,9 +154,10 @@ profk_status profk__layout_make(profk_plan *plan)
     plan->layout.slots_max = plan->params.S;
     plan->layout.capacity_max = plan->params.M;
     if (profk__plan_adapts(plan)) {
-        plan->layout.slots_max = widen(&plan->layout, plan, sample_sections, plan->params.S, profk__plan_slots_most(plan));
-        plan->layout.capacity_max =
-            widen(&plan->layout, plan, candidate_sections, plan->params.M, profk__plan_capacity_most(plan));
+        struct profk__layout *layout = &plan->layout;
+        layout->slots_max = widen(layout, plan, sample_sections, plan->params.S, profk__plan_slots_most(plan));
+        layout->capacity_max =
+            widen(layout, plan, candidate_sections, plan->params.M, profk__plan_capacity_most(plan));
     }
     return PROFK_OK;
 }

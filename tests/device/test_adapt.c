@@ -209,7 +209,8 @@ static void the_workspace_does_not_grow(void **state)
     assert_int_equal(stats_of(plan).adaptations, 1);
     lower_rank(plan, plan->params.S); /* everything passes: every slot is written */
     call_once(plan);
-    assert_int_equal(clEnqueueReadBuffer(fixture.queues[0], memory, CL_TRUE, 0, room, bytes, 0, NULL, NULL), CL_SUCCESS);
+    assert_int_equal(clEnqueueReadBuffer(fixture.queues[0], memory, CL_TRUE, 0, room, bytes, 0, NULL, NULL),
+                     CL_SUCCESS);
     for (size_t i = need; i < room; i++)
         assert_int_equal(bytes[i], canary);
     profk_plan_destroy(plan);

@@ -744,7 +744,8 @@ static void test_higher_rank(void **state)
 
     (void)state;
     for (int i = 0; i < 2000; i++) {
-        const uint64_t n = random_size(2, UINT64_C(1) << 30), k = random_size(1, n), S = random_size(1, n < 99999 ? n : 99999);
+        const uint64_t n = random_size(2, UINT64_C(1) << 30), k = random_size(1, n);
+        const uint64_t S = random_size(1, n < 99999 ? n : 99999);
         const uint64_t t = random_size(1, S), M_max = random_size(k, n);
         const double eps_recall = random_budget(), eps_overflow = random_budget();
         const uint64_t r = profk__higher_rank(n, k, S, t, eps_recall, M_max, eps_overflow);
