@@ -470,7 +470,24 @@ PROFK_API profk_status profk_tune(profk_context *ctx, double budget_seconds, cha
 PROFK_API profk_status profk_tuning_export(const profk_context *ctx, const char *path);
 PROFK_API profk_status profk_tuning_import(profk_context *ctx, const char *path);
 
-/* Comes with a later release: PROFK_ERR_UNSUPPORTED, and nothing is written.  (The command has a selftest.) */
+/*
+ * profk_selftest() asks whether ctx's device, with its driver and compiler, gives the right answers: it makes small
+ * selections from a seed and compares each with the host.
+ *
+ *   level 0  every route, filter shape, type, order and NaN policy, lengths around the borders, the ways of calling
+ *   level 1  also at odd work-group sizes, and whether samples miss as often as theory says
+ *   level 2  also times one selection beyond the caches; a figure, no verdict
+ *
+ * Levels 0 and 1 take seconds where the kernels are in the cache, else minutes.  The report has a line a group and one
+ * for all, `NAME TRIALS trials FAILED failed SECONDS s`; `failed: TRIAL: WHY` for each of the first ten that failed; at
+ * level 2 `speed MEGABYTES MB/s, ...`; and `verdict: pass` or `verdict: fail`.  Room and need as in
+ * profk_plan_describe(); 16 KiB hold every report.  The context's progress callback may stop it.
+ *
+ * PROFK_ERR_INTERNAL   an answer was wrong or missing: do not trust the device; the message names the first trial
+ * PROFK_ERR_ARGUMENT   ctx is NULL, report is NULL with room > 0, level is above 2
+ * PROFK_ERR_CANCELLED  the progress callback asked for it; the report has no verdict then
+ * PROFK_ERR_HOST_MEMORY, PROFK_ERR_DEVICE_MEMORY, PROFK_ERR_OPENCL
+ */
 PROFK_API profk_status profk_selftest(profk_context *ctx, uint32_t level, char *report, size_t room, size_t *need_ret);
 
 #ifdef __cplusplus

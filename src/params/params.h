@@ -45,7 +45,7 @@ profk_status profk__buffer_capacity(uint64_t n, uint64_t k, uint64_t S, uint64_t
                                     uint64_t *M_ret);
 
 /* Have `misses` of `attempts` attempts, each of which misses with probability `budget` at most, a chance of less than
- * one in a million?  budget 5e-13..0.5. */
+ * one in a million?  budget 5e-13..1. */
 bool profk__misses_exceed(uint64_t attempts, uint64_t misses, double budget);
 
 /*
