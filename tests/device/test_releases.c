@@ -134,7 +134,8 @@ static profk_status use(size_t i, size_t nbytes, unsigned char last)
 
     assert_non_null(at);
     memcpy(at, &nbytes, sizeof nbytes);
-    inputs[i].fill(at);
+    if (nbytes >= inputs[i].first_nbytes)
+        inputs[i].fill(at);
     if (last != 0)
         at[nbytes - 1] = last;
     status = inputs[i].use(at);
