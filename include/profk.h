@@ -18,7 +18,8 @@
  * THE METHOD (Prof-K, "Probabilistic One-Pass Filtering").  A sample of S positions is drawn without replacement; its
  * t-th pair is the threshold; one pass over the input stores the R elements that reach it into M slots; if
  * k <= R <= M these hold the answer, certified, else the attempt is repeated with a new sample, at most six times,
- * and then a full radix selection runs.  epsilon bounds the chance of a repetition, never the accuracy.
+ * and then a full radix selection runs.  epsilon bounds the chance of a repetition, never the accuracy.  A plan that
+ * misses more often than epsilon allows says so and chooses S, t, M of its next calls anew (profk_stats).
  *
  * CONVENTIONS.  Offsets, strides and counts are in elements; names that end in _nbytes are in bytes.  Structs that
  * the caller fills begin with `size_t struct_size` (set it to sizeof); 0 or less than the first release's size is
@@ -124,7 +125,8 @@ typedef struct profk_plan profk_plan;
 /* Called now and then during long work with what is being done and how far it is (0..1).  Non-zero: ERR_CANCELLED. */
 typedef int (*profk_progress_fn)(void *user, const char *what, double fraction);
 
-/* Receives what flags asked for; level 0 is a trace line.  Called on the thread that called profk. */
+/* Receives lines of text on the thread that called profk.  Level 0: a trace line that flags asked for.  Level 1: news,
+ * whatever the flags: a plan missed more often than chance explains, and what it does about it. */
 typedef void (*profk_log_fn)(void *user, int level, const char *text);
 
 /* How a context behaves.  All fields 0 or NULL (but struct_size) are the defaults. */
@@ -163,7 +165,7 @@ typedef struct profk_tuning {
     size_t struct_size;
     uint64_t S, t, M;
     uint64_t count_start; /* test hook of exact plans, first attempt only: 0, or above M: R starts here and the buffer
-                             starts full */
+                             starts full; an M that adapts stays below */
     uint32_t filter_shape, filter_wg, filter_items, vector_width, sample_wg, threshold_wg, refine_wg, sort_wg, rows_wg,
         full_wg;
 } profk_tuning;
@@ -199,7 +201,8 @@ typedef struct profk_io {
     uint64_t values_offset, indices_offset, row_results_offset;
 } profk_io;
 
-/* What a plan will do.  S, t, M and the probabilities are 0 on routes without a sample. */
+/* What a plan will do.  S, t, M and the probabilities are those of the next call (profk_stats.adaptations), and 0 on
+ * routes without a sample. */
 typedef struct profk_info {
     size_t struct_size;
     uint64_t S, t, M;
@@ -227,6 +230,13 @@ typedef struct profk_stats {
     uint64_t fallbacks;      /* rows that ended in the full selection as last resort */
     uint32_t last_attempts;  /* of the last call, its slowest row, counted as in profk_row */
     uint32_t last_route;     /* PROFK_ROUTE_* that served the last call's slowest row */
+    uint64_t adaptations;    /* times that S, t, M were chosen anew.  A plan of which none is forced compares its misses
+                                since the last time, of either kind, with epsilon_row / 2 an attempt.  If they are more
+                                than that explains (a chance below 1e-6), the next calls get a higher t (recall misses),
+                                a larger M (overflows) or a larger S, as far as the workspace allows, which never
+                                grows.  Looked at when a call ends; asynchronous and approximate plans: by
+                                profk_plan_stats() and profk_plan_set_workspace().  Approximate plans by recall:
+                                overflows alone */
 } profk_stats;
 
 /* A device as profk sees it. */
@@ -460,7 +470,24 @@ PROFK_API profk_status profk_tune(profk_context *ctx, double budget_seconds, cha
 PROFK_API profk_status profk_tuning_export(const profk_context *ctx, const char *path);
 PROFK_API profk_status profk_tuning_import(profk_context *ctx, const char *path);
 
-/* Comes with a later release: PROFK_ERR_UNSUPPORTED, and nothing is written.  (The command has a selftest.) */
+/*
+ * profk_selftest() asks whether ctx's device, with its driver and compiler, gives the right answers: it makes small
+ * selections from a seed and compares each with the host.
+ *
+ *   level 0  every route, filter shape, type, order and NaN policy, lengths around the borders, the ways of calling
+ *   level 1  also at odd work-group sizes, and whether samples miss as often as theory says
+ *   level 2  also times one selection beyond the caches; a figure, no verdict
+ *
+ * Levels 0 and 1 take seconds where the kernels are in the cache, else minutes.  The report has a line a group and one
+ * for all, `NAME TRIALS trials FAILED failed SECONDS s`; `failed: TRIAL: WHY` for each of the first ten that failed; at
+ * level 2 `speed MEGABYTES MB/s, ...`; and `verdict: pass` or `verdict: fail`.  Room and need as in
+ * profk_plan_describe(); 16 KiB hold every report.  The context's progress callback may stop it.
+ *
+ * PROFK_ERR_INTERNAL   an answer was wrong or missing: do not trust the device; the message names the first trial
+ * PROFK_ERR_ARGUMENT   ctx is NULL, report is NULL with room > 0, level is above 2
+ * PROFK_ERR_CANCELLED  the progress callback asked for it; the report has no verdict then
+ * PROFK_ERR_HOST_MEMORY, PROFK_ERR_DEVICE_MEMORY, PROFK_ERR_OPENCL
+ */
 PROFK_API profk_status profk_selftest(profk_context *ctx, uint32_t level, char *report, size_t room, size_t *need_ret);
 
 #ifdef __cplusplus

@@ -119,7 +119,7 @@ profk_status profk_plan_stats(profk_plan *plan, profk_stats *ret)
     }
     TRY(profk__plan_settle(plan));
     profk__plan_stats(plan, &stats);
-    TRY(profk__struct_out(ret, &stats, sizeof stats, sizeof stats, "profk_stats"));
+    TRY(profk__struct_out(ret, &stats, sizeof stats, PROFK__FIRST_STATS_NBYTES, "profk_stats"));
 done:
     return st;
 }

@@ -184,7 +184,7 @@ static profk_status select_host(struct host_call *call, const void *input, void 
     TRY(profk__plan_settle(call->plan));
     profk__plan_stats(call->plan, &counted);
     if (stats != NULL)
-        TRY(profk__struct_out(stats, &counted, sizeof counted, sizeof counted, "profk_stats"));
+        TRY(profk__struct_out(stats, &counted, sizeof counted, PROFK__FIRST_STATS_NBYTES, "profk_stats"));
     for (int i = 0; i < RESULT_COUNT; i++)
         if (call->results[i].host != NULL)
             memcpy(to[i], call->results[i].host, call->results[i].nbytes);

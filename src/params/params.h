@@ -44,6 +44,18 @@ profk_status profk__rank_for_recall(uint64_t n, uint64_t k, uint64_t S, double r
 profk_status profk__buffer_capacity(uint64_t n, uint64_t k, uint64_t S, uint64_t t, double eps_overflow,
                                     uint64_t *M_ret);
 
+/* Have `misses` of `attempts` attempts, each of which misses with probability `budget` at most, a chance of less than
+ * one in a million?  budget 5e-13..1. */
+bool profk__misses_exceed(uint64_t attempts, uint64_t misses, double budget);
+
+/*
+ * The smallest rank above t with Pr(R < k) <= eps_recall (S where none has), or the largest below it that keeps
+ * Pr(R > M_max) <= eps_overflow; t itself where t + 1 does not keep that.  Arguments in range, not checked; any
+ * eps_recall >= 0.
+ */
+uint64_t profk__higher_rank(uint64_t n, uint64_t k, uint64_t S, uint64_t t, double eps_recall, uint64_t M_max,
+                            double eps_overflow);
+
 /* Shared by the files of this folder. */
 
 /* PROFK_OK, or PROFK_ERR_ARGUMENT with a message. */

@@ -368,6 +368,7 @@ static profk_status end_chain(struct run *run)
         if (plan->problem.route != PROFK_ROUTE_PROFK || profk__problem_is_empty(&plan->problem))
             TRY(profk__chain_wait(&run->chain)); /* route profk has waited for the summary */
         profk__plan_store_programs(plan);
+        profk__plan_adapt(plan);
         goto done;
     }
     TRY_CL(clFlush(run->call->queue));

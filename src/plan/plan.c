@@ -192,6 +192,7 @@ profk_status profk__plan_settle(profk_plan *plan)
     if (plan->workspace.summary_is_written)
         TRY_CL(clEnqueueReadBuffer(plan->last.queue, plan->workspace.section[PROFK__SUMMARY], CL_TRUE, 0,
                                    sizeof plan->summary, &plan->summary, 0, NULL, NULL));
+    profk__plan_adapt(plan);
 done:
     forget_last(plan);
     return st;
@@ -209,22 +210,38 @@ void profk__plan_destroy(profk_plan *plan)
     free(plan);
 }
 
-void profk__plan_stats(const profk_plan *plan, profk_stats *ret)
+struct profk__summary profk__plan_counts(const profk_plan *plan)
 {
     const struct profk__summary *old = &plan->summary_of_old, *now = &plan->summary;
-    int fell_back = now->last_attempts > profk__plan_attempts_max(plan) && plan->problem.mode == PROFK_MODE_EXACT;
 
-    *ret = (profk_stats){
-        .struct_size = sizeof *ret,
-        .calls = plan->calls,
-        .rows = plan->rows,
+    return (struct profk__summary){
+        .missed = now->missed,
+        .last_attempts = now->last_attempts,
         .attempts = old->attempts + now->attempts,
         .recall_misses = old->recall_misses + now->recall_misses,
         .overflows = old->overflows + now->overflows,
         .redraws = old->redraws + now->redraws,
         .fallbacks = old->fallbacks + now->fallbacks,
-        .last_attempts = now->last_attempts,
+    };
+}
+
+void profk__plan_stats(const profk_plan *plan, profk_stats *ret)
+{
+    const struct profk__summary counts = profk__plan_counts(plan);
+    int fell_back = counts.last_attempts > profk__plan_attempts_max(plan) && plan->problem.mode == PROFK_MODE_EXACT;
+
+    *ret = (profk_stats){
+        .struct_size = sizeof *ret,
+        .calls = plan->calls,
+        .rows = plan->rows,
+        .attempts = counts.attempts,
+        .recall_misses = counts.recall_misses,
+        .overflows = counts.overflows,
+        .redraws = counts.redraws,
+        .fallbacks = counts.fallbacks,
+        .last_attempts = counts.last_attempts,
         .last_route = fell_back ? PROFK_ROUTE_FULL : plan->problem.route,
+        .adaptations = plan->watch.adaptations,
     };
 }
 

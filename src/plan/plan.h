@@ -7,6 +7,7 @@
  *   plan.c       create, kernels, facts, destroy
  *   io.c         the buffers of a call, checked
  *   execute.c    the ladder of attempts: redraws happen here and nowhere else
+ *   adapt.c      more room for the next calls where attempts miss more often than chance explains
  *   describe.c   the plan in words
  */
 #ifndef PROFK_PLAN_PLAN_H
@@ -17,6 +18,9 @@
 enum { PROFK__ATTEMPTS_MAX = 6, PROFK__ATTEMPTS_MAX_ASYNC = 2 };
 
 #define PROFK__EPSILON_MIN_ROW 1e-12
+#define PROFK__COUNT_LIMIT (UINT64_C(1) << 31) /* S and M stay below */
+
+enum { PROFK__RECALL, PROFK__OVERFLOW, PROFK__WAYS_TO_MISS };
 
 /* Sections of the workspace.  Those of different groups below share the same bytes: they live at different times. */
 enum profk__section {
@@ -43,6 +47,7 @@ struct profk__layout {
     uint64_t offset_nbytes[PROFK__SECTION_COUNT];
     uint64_t nbytes[PROFK__SECTION_COUNT]; /* 0: not used */
     uint64_t total_nbytes;
+    uint64_t slots_max, capacity_max; /* pairs of a row that samples and candidates have room for, at least S and M */
     uint32_t rows; /* of a slab */
 };
 
@@ -58,6 +63,14 @@ struct profk__last {
     cl_command_queue queue; /* retained with event */
 };
 
+/* What a plan remembers of its misses; adapt.c. */
+struct profk__watch {
+    uint64_t attempts, misses[PROFK__WAYS_TO_MISS]; /* made when S, t, M last changed */
+    uint64_t seen[PROFK__WAYS_TO_MISS];             /* when they were last judged */
+    int exhausted[PROFK__WAYS_TO_MISS];             /* there is no more room against these */
+    uint64_t adaptations;
+};
+
 struct profk_plan {
     profk_context *ctx;
     struct profk__tuned tuned; /* as the context had it */
@@ -67,7 +80,7 @@ struct profk_plan {
     const struct profk__type *type;
     struct profk__key_rule rule;
     struct profk__spec spec;
-    profk_params params; /* 0 on routes without a sample */
+    profk_params params; /* of the next call; 0 on routes without a sample */
     double epsilon_row;
     uint32_t segments;   /* of a row in the full selection */
     struct profk__layout layout;
@@ -80,6 +93,7 @@ struct profk_plan {
     uint64_t calls, rows;             /* made, and served */
     struct profk__summary summary;    /* as last read */
     struct profk__summary summary_of_old; /* of workspaces that were replaced */
+    struct profk__watch watch;
 };
 
 /* The buffers of a call, checked. */
@@ -130,7 +144,7 @@ profk_status profk__plan_create(profk_context *ctx, const struct profk__tuned *t
 void profk__plan_destroy(profk_plan *plan);
 void profk__plan_info(const profk_plan *plan, profk_info *ret);
 
-/* Waits for the last call and reads what it counted. */
+/* Waits for the last call, reads what it counted, and adapts. */
 profk_status profk__plan_settle(profk_plan *plan);
 
 /*
@@ -139,6 +153,22 @@ profk_status profk__plan_settle(profk_plan *plan);
  * file.
  */
 void profk__plan_store_programs(profk_plan *plan);
+
+/* May S, t, M of this plan change?  They are not forced. */
+int profk__plan_adapts(const profk_plan *plan);
+
+/* The most that S and M of this plan may become, whatever the memory. */
+uint64_t profk__plan_slots_most(const profk_plan *plan);
+uint64_t profk__plan_capacity_most(const profk_plan *plan);
+
+/* Chooses S, t, M anew if the attempts counted so far missed too often; no call of the plan is on its way. */
+void profk__plan_adapt(profk_plan *plan);
+
+/* What was counted in all workspaces of the plan, as last read. */
+struct profk__summary profk__plan_counts(const profk_plan *plan);
+
+/* profk_stats of the first release. */
+#define PROFK__FIRST_STATS_NBYTES offsetof(profk_stats, adaptations)
 
 /* What plan has done; settled before. */
 void profk__plan_stats(const profk_plan *plan, profk_stats *ret);

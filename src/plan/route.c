@@ -12,8 +12,6 @@
 
 #include "params/params.h"
 
-#define COUNT_LIMIT (UINT64_C(1) << 31)
-
 /* The rank for the expected recall; a sample that is not forced grows until it has one. */
 static profk_status choose_rank_for_recall(const profk_plan *plan, profk_params *params)
 {
@@ -65,7 +63,7 @@ static profk_status choose_params(const profk_plan *plan, enum sizing sizing, pr
         TRY(profk__buffer_capacity(p->n, p->k, params.S, params.t, eps_half, &params.M));
     if (f->M != 0)
         params.M = f->M;
-    if (f->M >= COUNT_LIMIT) {
+    if (f->M >= PROFK__COUNT_LIMIT) {
         st = profk__fail(PROFK_ERR_UNSUPPORTED, "M is %llu; the buffer holds fewer than 2^31 elements",
                          (unsigned long long)f->M);
         goto done;
@@ -95,7 +93,7 @@ static profk_status take_profk(profk_plan *plan, const profk_params *params)
 {
     const struct profk__device *device = &plan->ctx->device;
 
-    if (params->M >= COUNT_LIMIT || params->S >= COUNT_LIMIT)
+    if (params->M >= PROFK__COUNT_LIMIT || params->S >= PROFK__COUNT_LIMIT)
         return profk__fail(PROFK_ERR_UNSUPPORTED, "route profk would need S = %llu samples and M = %llu slots, and has "
                            "at most 2^31 - 1 of each; use route full", (unsigned long long)params->S,
                            (unsigned long long)params->M);
@@ -118,7 +116,7 @@ static profk_status take_full(profk_plan *plan)
 
 static int rows_fit(const profk_plan *plan)
 {
-    return plan->problem.n < COUNT_LIMIT
+    return plan->problem.n < PROFK__COUNT_LIMIT
         && plan->problem.n <= profk__select_max(&plan->spec, PROFK__FILE_ROWS, &plan->ctx->device);
 }
 

@@ -3,7 +3,9 @@
  *
  * A slab's results, states, lists and winners live throughout the slab.  The other sections come in groups that are
  * never alive together (sample; candidates; full; radix sort) and so start at the same place: the workspace is as large
- * as the largest.  Rows are served in slabs of as many as the limit allows.
+ * as the largest.  Rows are served in slabs of as many as the limit allows.  In a plan that may adapt the sections of
+ * samples and candidates are as large as that leaves them, so that a larger S or M needs neither memory nor other
+ * sections.
  */
 #include "plan/plan.h"
 
@@ -21,6 +23,7 @@ struct group {
 };
 
 static const struct group lasting = {PROFK__SUMMARY, 7};
+static const struct group sample_sections = {PROFK__SAMPLE_BITS, 2}, candidate_sections = {PROFK__CANDIDATE_BITS, 2};
 static const struct group passing[] = {
     {PROFK__SAMPLE_BITS, 2},
     {PROFK__CANDIDATE_BITS, 2},
@@ -74,7 +77,7 @@ static void set_sizes(struct profk__layout *layout, const profk_plan *plan, uint
 static struct profk__layout lay_out(const profk_plan *plan, uint64_t rows)
 {
     uint64_t alignment = plan->ctx->device.base_align_nbytes;
-    struct profk__layout layout = {{0}, {0}, 0, 0};
+    struct profk__layout layout = {.rows = 0};
 
     set_sizes(&layout, plan, rows);
     uint64_t shared = place(&layout, lasting, 0, alignment);
@@ -110,6 +113,24 @@ static uint64_t rows_max(const struct profk__layout *one_row, uint64_t limit)
     return limit / per_row < SLAB_ROWS_MAX ? limit / per_row : SLAB_ROWS_MAX;
 }
 
+/* Two sections of pairs, `count` a row, take all that their group has, up to `most` a row; returns how many that is.
+ * Each of the two may need filling up. */
+static uint64_t widen(struct profk__layout *layout, const profk_plan *plan, struct group pairs, uint64_t count,
+                      uint64_t most)
+{
+    uint64_t alignment = plan->ctx->device.base_align_nbytes;
+    uint64_t room = layout->total_nbytes - layout->offset_nbytes[pairs.first];
+    uint64_t each = layout->rows * (uint64_t)(plan->spec.width_nbytes + plan->spec.index_nbytes);
+    uint64_t wider = room > 2 * alignment ? (room - 2 * alignment) / each : 0;
+
+    wider = wider < most ? wider : most;
+    if (wider <= count)
+        return count;
+    set_pairs(layout, (enum profk__section)pairs.first, plan, layout->rows * wider);
+    place(layout, pairs, layout->offset_nbytes[pairs.first], alignment);
+    return wider;
+}
+
 profk_status profk__layout_make(profk_plan *plan)
 {
     const struct profk__layout one_row = lay_out(plan, 1);
@@ -130,6 +151,14 @@ profk_status profk__layout_make(profk_plan *plan)
             high = middle - 1;
     }
     plan->layout = lay_out(plan, low);
+    plan->layout.slots_max = plan->params.S;
+    plan->layout.capacity_max = plan->params.M;
+    if (profk__plan_adapts(plan)) {
+        struct profk__layout *layout = &plan->layout;
+        layout->slots_max = widen(layout, plan, sample_sections, plan->params.S, profk__plan_slots_most(plan));
+        layout->capacity_max =
+            widen(layout, plan, candidate_sections, plan->params.M, profk__plan_capacity_most(plan));
+    }
     return PROFK_OK;
 }
 

@@ -699,6 +699,74 @@ static void test_sample_by_price(void **state)
     }
 }
 
+/* Pr(X >= misses) for a binomial law, term by term. */
+static double binomial_upper(uint64_t trials, uint64_t misses, double p)
+{
+    const double n = (double)trials;
+    double sum = 0, term = 1;
+
+    for (uint64_t j = misses; j <= trials && term > sum * 1e-9; j++) {
+        const double x = (double)j;
+        sum += term = exp(lgamma(n + 1) - lgamma(x + 1) - lgamma(n - x + 1) + x * log(p) + (n - x) * log1p(-p));
+    }
+    return sum;
+}
+
+/* The first number of misses that chance does not explain is the binomial law's. */
+static void test_misses_exceed(void **state)
+{
+    static const double budgets[] = {0.25, 0.05, 5e-4, 1e-6, 5e-13};
+    static const uint64_t trials[] = {1, 2, 6, 20, 100, 1000, 1000000, 100000000};
+
+    (void)state;
+    assert_true(profk__misses_exceed(6, 3, 5e-4) && !profk__misses_exceed(4, 2, 5e-4)); /* excess.c */
+    assert_true(profk__misses_exceed(1, 1, 5e-13) && !profk__misses_exceed(1, 1, 5e-4));
+    assert_true(profk__misses_exceed(UINT64_MAX, UINT64_C(1) << 47, 5e-4));
+    for (size_t b = 0; b < sizeof budgets / sizeof *budgets; b++)
+        for (size_t i = 0; i < sizeof trials / sizeof *trials; i++) {
+            const double mean = budgets[b] * (double)trials[i], spread = sqrt(mean) + 5;
+            assert_false(profk__misses_exceed(trials[i], 0, budgets[b]));
+            for (uint64_t misses = mean > 2 * spread ? (uint64_t)(mean + 3 * spread) : 1;
+                 misses <= trials[i] && (double)misses < mean + 8 * spread; misses++) {
+                const double tail = binomial_upper(trials[i], misses, budgets[b]);
+                if (fabs(tail - 1e-6) > 1e-3 * 1e-6) /* lgamma's digits */
+                    assert_int_equal(profk__misses_exceed(trials[i], misses, budgets[b]), tail < 1e-6);
+                if (mean > 1e6)
+                    misses += (uint64_t)(spread / 16);
+            }
+        }
+}
+
+/* The rank found keeps both sides, and no smaller one does the first. */
+static void test_higher_rank(void **state)
+{
+    double recall, overflow;
+
+    (void)state;
+    for (int i = 0; i < 2000; i++) {
+        const uint64_t n = random_size(2, UINT64_C(1) << 30), k = random_size(1, n);
+        const uint64_t S = random_size(1, n < 99999 ? n : 99999);
+        const uint64_t t = random_size(1, S), M_max = random_size(k, n);
+        const double eps_recall = random_budget(), eps_overflow = random_budget();
+        const uint64_t r = profk__higher_rank(n, k, S, t, eps_recall, M_max, eps_overflow);
+
+        assert_true(r >= t && r <= S);
+        assert_int_equal(profk_failure_probability(n, k, S, r, M_max, &recall, &overflow), PROFK_OK);
+        assert_true(r == t || overflow <= eps_overflow * (1 + 1e-9));
+        if (r < S && (r == t || recall > eps_recall * (1 + 1e-9))) { /* the buffer was in the way */
+            assert_int_equal(profk_failure_probability(n, k, S, r + 1, M_max, &recall, &overflow), PROFK_OK);
+            assert_true(overflow > eps_overflow * (1 - 1e-9));
+        } else if (r > t + 1) {
+            assert_int_equal(profk_failure_probability(n, k, S, r - 1, M_max, &recall, &overflow), PROFK_OK);
+            assert_true(recall > eps_recall * (1 - 1e-9));
+        }
+    }
+    assert_int_equal(profk__higher_rank(1 << 20, 256, 8192, 8, 5e-4, 1 << 20, 5e-4), 9); /* exact.c */
+    assert_int_equal(profk__higher_rank(1 << 20, 256, 8192, 8, 5e-4, 2835, 5e-4), 9);
+    assert_int_equal(profk__higher_rank(1 << 20, 256, 8192, 8, 5e-4, 2834, 5e-4), 8);
+    assert_int_equal(profk__higher_rank(1000, 10, 1000, 10, 0.0, 1000, 0.1), 11); /* nothing to win, but no harm */
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -721,6 +789,8 @@ int main(void)
         cmocka_unit_test(test_buffer_capacity),
         cmocka_unit_test(test_version_1),
         cmocka_unit_test(test_search),
+        cmocka_unit_test(test_misses_exceed),
+        cmocka_unit_test(test_higher_rank),
         cmocka_unit_test(test_time),
         cmocka_unit_test(test_status_list),
     };

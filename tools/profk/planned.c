@@ -29,17 +29,22 @@ static uint64_t draw_seed(void)
     return seed ? seed : 1;
 }
 
+/* Notes, which -q turns off. */
 static void log_line(void *user, int level, const char *text)
 {
-    (void)user;
+    const struct settings *settings = user;
+
     (void)level;
+    if (settings->quiet)
+        return;
     progress_clear();
     fprintf(stderr, "%s\n", text);
 }
 
 static int open_context(struct planned *planned, const struct settings *settings)
 {
-    profk_options options = {.struct_size = sizeof options, .log = log_line, .progress = progress_report};
+    profk_options options = {.struct_size = sizeof options, .log = log_line, .progress = progress_report,
+                             .user = (void *)(uintptr_t)settings};
     profk_status status;
 
     if (settings->tuning == TUNING_DEFAULT)

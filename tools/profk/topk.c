@@ -96,9 +96,9 @@ static void print_stats(const profk_stats *stats)
 {
     fprintf(stderr,
             "calls %" PRIu64 ", rows %" PRIu64 ", attempts %" PRIu64 ", recall misses %" PRIu64 ", overflows %" PRIu64
-            ", redraws %" PRIu64 ", fallbacks %" PRIu64 "\n",
+            ", redraws %" PRIu64 ", fallbacks %" PRIu64 ", adaptations %" PRIu64 "\n",
             stats->calls, stats->rows, stats->attempts, stats->recall_misses, stats->overflows, stats->redraws,
-            stats->fallbacks);
+            stats->fallbacks, stats->adaptations);
 }
 
 /* Everything behind the input: device, outputs, selection, files, standard output. */

@@ -1,10 +1,11 @@
 /* reference.c: insertion into a list of k. */
-#include "reference.h"
+#include "selftest/reference.h"
 
 #include <math.h>
-#include <profk.h>
 #include <stdbool.h>
 #include <string.h>
+
+#include "profk.h"
 
 enum family { IEEE_FLOAT, SIGNED, UNSIGNED };
 
@@ -28,7 +29,7 @@ struct number {
     uint64_t whole;
 };
 
-uint32_t reference_element_nbytes(uint32_t type)
+uint32_t profk__reference_nbytes(uint32_t type)
 {
     return formats[type].nbytes;
 }
@@ -104,8 +105,8 @@ static bool goes_first(uint32_t order, uint32_t nan, const struct number *a, con
     return order == PROFK_LARGEST ? compare_values(a, b) > 0 : compare_values(a, b) < 0;
 }
 
-void reference_topk(uint32_t type, uint32_t order, uint32_t nan, const void *elements, uint32_t n, uint32_t k,
-                    uint32_t *indices)
+void profk__reference_topk(uint32_t type, uint32_t order, uint32_t nan, const void *elements, uint32_t n, uint32_t k,
+                           uint32_t *indices)
 {
     const struct format *format = &formats[type];
     uint32_t held = 0, i, place;

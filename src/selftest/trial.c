@@ -1,5 +1,5 @@
 /* trial.c: input, one call, comparison. */
-#include "trial.h"
+#include "selftest/trial.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
@@ -7,13 +7,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "reference.h"
+#include "params/params.h"
+#include "selftest/reference.h"
 
 enum { PALETTE = 5, FRONT = 3 }; /* FRONT: elements in front of the input in its buffer */
 
 /* What one trial holds. */
 struct hold {
-    const struct bench *bench;
+    const struct trial_bench *bench;
     const struct trial *trial;
     uint32_t rows, element_nbytes, index_nbytes;
     unsigned char *input, *values, *indices;
@@ -24,6 +25,7 @@ struct hold {
     profk_plan *plan;
     cl_mem input_buffer, value_buffer, index_buffer, result_buffer;
     char *why;
+    profk_status status; /* of the library's last call */
 };
 
 static bool refuse(struct hold *hold, const char *format, ...)
@@ -66,7 +68,7 @@ static uint64_t infinity_bits(uint32_t type)
 /* Special: both zeros, NaN of both signs, infinity; as integers zero, the least, the greatest, -1 and another. */
 static void fill_palette(uint64_t palette[PALETTE], const struct trial *trial, uint64_t *state)
 {
-    uint64_t sign = UINT64_C(1) << (8 * reference_element_nbytes(trial->type) - 1);
+    uint64_t sign = UINT64_C(1) << (8 * profk__reference_nbytes(trial->type) - 1);
     const uint64_t special[PALETTE] = {0, sign, sign - 1, UINT64_MAX, infinity_bits(trial->type)};
     uint32_t i;
 
@@ -135,7 +137,6 @@ static bool make_plan(struct hold *hold)
     const struct trial *trial = hold->trial;
     profk_tuning tuning = trial->tuning;
     profk_problem problem;
-    profk_status status;
 
     profk_problem_init(&problem, sizeof problem, trial->type, trial->n, trial->k);
     problem.rows = hold->rows;
@@ -147,9 +148,9 @@ static bool make_plan(struct hold *hold)
     problem.mode = trial->mode;
     problem.route = trial->route;
     tuning.struct_size = sizeof tuning;
-    status = profk_plan_create(hold->bench->ctx, &problem, &tuning, trial->async ? PROFK_ASYNC : PROFK_ESTIMATE,
-                               &hold->plan);
-    return status == PROFK_OK || refuse(hold, "no plan: %s", profk_context_message(hold->bench->ctx));
+    hold->status = profk_plan_create(hold->bench->ctx, &problem, &tuning,
+                                     trial->async ? PROFK_ASYNC : PROFK_ESTIMATE, &hold->plan);
+    return hold->status == PROFK_OK || refuse(hold, "no plan: %s", profk_context_message(hold->bench->ctx));
 }
 
 static void make_chunks(struct hold *hold)
@@ -183,7 +184,8 @@ static bool execute(struct hold *hold)
     cl_int error;
 
     make_chunks(hold);
-    if (profk_execute(hold->plan, hold->bench->queue, &io, 0, NULL, &event) != PROFK_OK)
+    hold->status = profk_execute(hold->plan, hold->bench->queue, &io, 0, NULL, &event);
+    if (hold->status != PROFK_OK)
         return refuse(hold, "no answer: %s", profk_context_message(hold->bench->ctx));
     error = clWaitForEvents(1, &event);
     clReleaseEvent(event);
@@ -259,7 +261,7 @@ static bool check_row(struct hold *hold, uint32_t row)
 
     if (hold->results[row].status != PROFK_ROW_CERTIFIED)
         return refuse(hold, "row %" PRIu32 " was not certified", row);
-    reference_topk(trial->type, trial->order, trial->nan, elements, trial->n, trial->k, hold->expected);
+    profk__reference_topk(trial->type, trial->order, trial->nan, elements, trial->n, trial->k, hold->expected);
     if (trial->sort != PROFK_SORT_RANK)
         qsort(hold->expected, trial->k, sizeof *hold->expected, compare_u32);
     if (trial->sort == PROFK_SORT_NONE)
@@ -295,6 +297,28 @@ static bool check_answer(struct hold *hold)
     return check_attempts(hold, most);
 }
 
+/* Rows that miss are as many as Propositions 2 and 3 say: neither too many nor too few to be chance. */
+static bool check_law(struct hold *hold)
+{
+    profk_info info = {.struct_size = sizeof info};
+    profk_stats stats = {.struct_size = sizeof stats};
+    uint32_t way;
+
+    if (profk_plan_info(hold->plan, &info) != PROFK_OK || profk_plan_stats(hold->plan, &stats) != PROFK_OK)
+        return refuse(hold, "no statistics: %s", profk_context_message(hold->bench->ctx));
+    for (way = 0; way < 2; way++) {
+        double probability = way ? info.fail_overflow : info.fail_recall;
+        uint64_t missed = way ? stats.overflows : stats.recall_misses;
+
+        if (profk__misses_exceed(stats.attempts, missed, probability) ||
+            profk__misses_exceed(stats.attempts, stats.attempts - missed, 1 - probability))
+            return refuse(hold, "%" PRIu64 " of %" PRIu64 " samples %s; chance explains about %.0f", missed,
+                          stats.attempts, way ? "overflowed" : "missed the top k",
+                          probability * (double)stats.attempts);
+    }
+    return true;
+}
+
 static void let_go(struct hold *hold)
 {
     cl_mem buffers[] = {hold->input_buffer, hold->value_buffer, hold->index_buffer, hold->result_buffer};
@@ -312,12 +336,13 @@ static void let_go(struct hold *hold)
     free(hold->chunks);
 }
 
-bool trial_run(const struct bench *bench, const struct trial *trial, char why[TRIAL_WHY_ROOM])
+bool profk__trial_run(const struct trial_bench *bench, const struct trial *trial, char why[TRIAL_WHY_ROOM],
+                      profk_status *status_ret)
 {
     struct hold hold = {.bench = bench,
                         .trial = trial,
                         .rows = trial->rows ? trial->rows : 1,
-                        .element_nbytes = reference_element_nbytes(trial->type),
+                        .element_nbytes = profk__reference_nbytes(trial->type),
                         .index_nbytes = trial->index == PROFK_INDEX_U32 ? 4 : 8,
                         .chunk_count = trial->chunks ? trial->chunks : 1,
                         .why = why};
@@ -325,8 +350,10 @@ bool trial_run(const struct bench *bench, const struct trial *trial, char why[TR
 
     if (good) {
         fill_input(&hold);
-        good = make_buffers(&hold) && make_plan(&hold) && execute(&hold) && check_answer(&hold);
+        good = make_buffers(&hold) && make_plan(&hold) && execute(&hold) &&
+               (trial->law ? check_law(&hold) : check_answer(&hold));
     }
     let_go(&hold);
+    *status_ret = hold.status;
     return good;
 }
