@@ -1305,11 +1305,12 @@ static void check_full(const struct kit *kit, uint64_t *state, enum service serv
     struct pair *expected = open_input(&job, kit, state, service, n, k, parts, true);
     struct profk__pieces pieces = {&job, parts, next_piece};
     struct profk__pairs winners = new_pairs(&job, (size_t)INPUT_ROWS * k);
-    cl_mem histogram = upload_canaries(INPUT_ROWS * (size_t)profk__stage_full_histogram_nbytes(segments));
-    cl_mem counts = upload_canaries(INPUT_ROWS * (size_t)profk__stage_full_counts_nbytes(segments));
+    struct profk__full_cut cut = profk__stage_full_cut_in(&kit->spec, n, segments);
+    cl_mem histogram = upload_canaries(INPUT_ROWS * (size_t)profk__stage_full_histogram_nbytes(cut));
+    cl_mem counts = upload_canaries(INPUT_ROWS * (size_t)profk__stage_full_counts_nbytes(cut));
 
     at_job(&job, "full");
-    CHECK_OK(profk__stage_full(&job.chain, &job.task, pieces, segments, 5, histogram, counts, winners));
+    CHECK_OK(profk__stage_full(&job.chain, &job.task, pieces, cut, 5, histogram, counts, winners));
     job_wait(&job);
     check_results(&job, 5, true);
     check_winners(&job, winners, expected, true);
