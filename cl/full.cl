@@ -61,7 +61,7 @@ PK_KERNEL void profk_full_histogram(__global const pk_bits *input, ulong start, 
         pk_bits prefix = mask == 0 ? 0 : (pk_bits)states[row].prefix;
 
 #if PK_WG == 1
-        pk_counted counted = {mask, prefix, shift, 1u << bits};
+        pk_counted counted = {prefix, (pk_bits)~mask, shift, 1u << bits};
         for (uint digit = 0; digit < counted.values && is_first; digit++)
             to[digit] = 0;
         pk_count_alone(elements + segment.begin, (uint)(segment.end - segment.begin), counted, rule, counts, to);
