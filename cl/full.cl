@@ -133,6 +133,8 @@ PK_KERNEL void profk_full_choose(__global const ulong *histogram, uint segments,
         }
 #if PK_WG == 1
         pk_count_above(from, segments, values, digit, is_first, counts + (ulong)row * segments * 2u);
+#else
+        (void)counts;
 #endif
         PK_BARRIER();
     }
