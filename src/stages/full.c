@@ -1,4 +1,5 @@
-/* full.c: radix selection over the input, one histogram and one choice a digit, then count, scan, emit. */
+/* full.c: radix selection over the input, one histogram and one choice a digit, then count (a lone
+ * work-item has counted one piece while it chose), scan, emit. */
 #include "stages/stages.h"
 
 enum {

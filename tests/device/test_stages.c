@@ -1332,6 +1332,11 @@ static void run_full(const struct kit *kit, uint64_t *state)
         }
     }
     check_full(kit, state, SERVE_NONE, 9, 4, 2, 3);
+    if (kit->config.wg == 1 && !options.small) { /* wide digits */
+        check_full(kit, state, SERVE_ALL, 140001, 7, 1, 1);
+        check_full(kit, state, SERVE_LIST, 140001, 70000, 1, 2);
+        check_full(kit, state, SERVE_ALL, 140001, 5000, 3, 2);
+    }
 }
 
 static void full_selects_from_the_input(void **unused)
