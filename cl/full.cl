@@ -7,12 +7,17 @@
  * above and at that key, profk_full_scan turns the counts into places, and profk_full_emit writes the elements above
  * it and the first ones at it, in index order.  No tie needs a second look: equal keys are taken in index order.
  *
- * A segment of a chunk is one task; it has fewer than 2^32 elements.
+ * A segment of a chunk is one task; it has fewer than 2^32 elements.  Digits have `bits` bits, 8 or, in work-groups of
+ * one, at most 11.  Such groups also count while they choose: where there is one chunk, profk_full_count is not needed.
  */
 #include "element.clh"
 #include "row.clh"
 
-#define PK_DIGITS 256u
+#if PK_WG == 1
+#include "alone.clh"
+#else
+#define PK_DIGITS_MAX 256u
+#endif
 
 /* Segment `part` of `count` elements. */
 typedef struct {
@@ -28,30 +33,40 @@ PK_INLINE pk_segment pk_segment_of(ulong count, uint part, uint parts)
     return segment;
 }
 
-/* The bits of the digits before the one that is `shift` bits up. */
-PK_INLINE pk_bits pk_mask_above(uint shift)
+/* The bits of the digits before the one of `bits` bits that is `shift` bits up. */
+PK_INLINE pk_bits pk_mask_above(uint shift, uint bits)
 {
-    return shift + 8u == PK_WIDTH_BITS ? 0 : (pk_bits)((pk_bits)~(pk_bits)0 << (shift + 8u));
+    return shift + bits == PK_WIDTH_BITS ? 0 : (pk_bits)((pk_bits)~(pk_bits)0 << (shift + bits));
 }
 
-/* histogram[(row * parts + part) * 256 + digit], over the chunks up to this one; the first chunk starts it. */
+/* histogram[((row * parts + part) << bits) + digit], over the chunks up to this one; the first chunk starts it. */
 PK_KERNEL void profk_full_histogram(__global const pk_bits *input, ulong start, ulong stride, ulong count,
-                                    uint is_first, uint shift, pk_rule rule, pk_rows rows, __global const uint *list,
+                                    uint is_first, uint shift, uint bits, pk_rule rule, pk_rows rows, __global const uint *list,
                                     __global const pk_row *states, __global ulong *histogram)
 {
-    __local uint counts[PK_DIGITS];
+#if PK_WG == 1
+    __local ushort counts[PK_DIGITS_MAX * PK_COPIES];
+#else
+    __local uint counts[PK_DIGITS_MAX];
     uint item = (uint)get_local_id(0);
+#endif
 
     PK_FOR_EACH_TASK(task, rows, list)
     {
         uint row = PK_TASK_ROW(task, rows, list), part = PK_TASK_PART(task, rows);
         __global const pk_bits *elements = input + start + row * stride;
-        __global ulong *to = histogram + ((ulong)row * rows.parts + part) * PK_DIGITS;
+        __global ulong *to = histogram + (((ulong)row * rows.parts + part) << bits);
         pk_segment segment = pk_segment_of(count, part, rows.parts);
-        pk_bits mask = pk_mask_above(shift);
+        pk_bits mask = pk_mask_above(shift, bits);
         pk_bits prefix = mask == 0 ? 0 : (pk_bits)states[row].prefix;
 
-        for (uint digit = item; digit < PK_DIGITS; digit += PK_WG)
+#if PK_WG == 1
+        pk_counted counted = {prefix, (pk_bits)~mask, shift, 1u << bits};
+        for (uint digit = 0; digit < counted.values && is_first; digit++)
+            to[digit] = 0;
+        pk_count_alone(elements + segment.begin, (uint)(segment.end - segment.begin), counted, rule, counts, to);
+#else
+        for (uint digit = item; digit < PK_DIGITS_MAX; digit += PK_WG)
             counts[digit] = 0;
         PK_BARRIER();
         for (ulong i = segment.begin + item; i < segment.end; i += PK_WG) {
@@ -60,36 +75,54 @@ PK_KERNEL void profk_full_histogram(__global const pk_bits *input, ulong start, 
                 PK_LOCAL_ADD(&counts[(uint)(key >> shift) & 255u], 1u);
         }
         PK_BARRIER();
-        for (uint digit = item; digit < PK_DIGITS; digit += PK_WG)
+        for (uint digit = item; digit < PK_DIGITS_MAX; digit += PK_WG)
             to[digit] = (is_first ? 0 : to[digit]) + counts[digit];
         PK_BARRIER();
+#endif
     }
 }
 
-/* One work-group a row.  The first digit starts the search. */
-PK_KERNEL void profk_full_choose(__global const ulong *histogram, uint segments, uint shift, uint k, pk_rows rows,
-                                 __global const uint *list, __global pk_row *states)
+#if PK_WG == 1
+/* counts[] of profk_full_count, as far as the digits up to this one tell; of one chunk. */
+PK_INLINE void pk_count_above(__global const ulong *from, uint segments, uint values, uint digit, bool is_first,
+                              __global ulong *counts)
 {
-    __local ulong totals[PK_DIGITS];
+    for (uint segment = 0; segment < segments; segment++, from += values) {
+        ulong above = is_first ? 0 : counts[2u * segment];
+        for (uint value = digit + 1u; value < values; value++)
+            above += from[value];
+        counts[2u * segment] = above;
+        counts[2u * segment + 1u] = from[digit];
+    }
+}
+#endif
+
+/* One work-group a row.  The first digit starts the search. */
+PK_KERNEL void profk_full_choose(__global const ulong *histogram, uint segments, uint shift, uint bits, uint k,
+                                 pk_rows rows, __global const uint *list, __global pk_row *states,
+                                 __global ulong *counts)
+{
+    __local ulong totals[PK_DIGITS_MAX];
     uint item = (uint)get_local_id(0);
 
     PK_FOR_EACH_TASK(task, rows, list)
     {
         uint row = PK_TASK_ROW(task, rows, list);
-        __global const ulong *from = histogram + (ulong)row * segments * PK_DIGITS;
+        __global const ulong *from = histogram + (((ulong)row * segments) << bits);
+        uint values = 1u << bits;
 
-        for (uint digit = item; digit < PK_DIGITS; digit += PK_WG) {
+        for (uint digit = item; digit < values; digit += PK_WG) {
             ulong total = 0;
             for (uint segment = 0; segment < segments; segment++)
-                total += from[segment * PK_DIGITS + digit];
+                total += from[((ulong)segment << bits) + digit];
             totals[digit] = total;
         }
         PK_BARRIER();
         /* every work-item walks the totals, one writes: see search.clh */
         __global pk_row *state = &states[row];
-        bool is_first = pk_mask_above(shift) == 0;
+        bool is_first = pk_mask_above(shift, bits) == 0;
         ulong remaining = is_first ? k : state->remaining;
-        uint digit = PK_DIGITS - 1u;
+        uint digit = values - 1u;
         for (; remaining > totals[digit]; digit--)
             remaining -= totals[digit];
         barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE); /* all have read the state before it is written */
@@ -98,6 +131,11 @@ PK_KERNEL void profk_full_choose(__global const ulong *histogram, uint segments,
             state->remaining = remaining;
             state->above_done = state->equal_done = 0;
         }
+#if PK_WG == 1
+        pk_count_above(from, segments, values, digit, is_first, counts + (ulong)row * segments * 2u);
+#else
+        (void)counts;
+#endif
         PK_BARRIER();
     }
 }
@@ -158,6 +196,7 @@ PK_KERNEL void profk_full_scan(uint segments, pk_rows rows, __global const uint 
     }
 }
 
+#if PK_WG > 1
 /* Sums the words of the work-items before this one; words[PK_WG] receives the sum of all.  words has PK_WG + 1. */
 PK_INLINE uint pk_sum_before(uint word, __local uint *words)
 {
@@ -176,6 +215,7 @@ PK_INLINE uint pk_sum_before(uint word, __local uint *words)
     PK_BARRIER();
     return words[item] - word;
 }
+#endif
 
 /* An element above the pivot, or among the first `remaining` at it, goes behind all such elements of lower index. */
 PK_KERNEL void profk_full_emit(__global const pk_bits *input, ulong start, ulong stride, ulong first, ulong count,
@@ -183,7 +223,9 @@ PK_KERNEL void profk_full_emit(__global const pk_bits *input, ulong start, ulong
                                __global const ulong *counts, __global pk_result *results, __global pk_row *states,
                                __global pk_bits *winner_bits, __global pk_index *winner_index)
 {
+#if PK_WG > 1
     __local uint words[PK_WG + 1];
+#endif
     uint item = (uint)get_local_id(0);
 
     PK_FOR_EACH_TASK(task, rows, list)
@@ -202,6 +244,15 @@ PK_KERNEL void profk_full_emit(__global const pk_bits *input, ulong start, ulong
             results[row].R = 0;
             states[row].winners = k;
         }
+#if PK_WG == 1
+        pk_winners winners;
+        winners.bits = winner_bits;
+        winners.index = winner_index;
+        winners.place = (ulong)row * k + above + min(equal, remaining);
+        winners.left = remaining - min(equal, remaining);
+        pk_take_alone(elements + segment.begin, (uint)(segment.end - segment.begin), first + segment.begin, pivot, rule,
+                      winners);
+#else
         for (ulong tile = segment.begin; tile < segment.end; tile += PK_WG) {
             ulong i = tile + item;
             pk_bits bits = i < segment.end ? elements[i] : 0;
@@ -220,5 +271,6 @@ PK_KERNEL void profk_full_emit(__global const pk_bits *input, ulong start, ulong
             equal += words[PK_WG] >> 16;
             PK_BARRIER();
         }
+#endif
     }
 }

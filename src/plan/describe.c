@@ -11,7 +11,7 @@ static void describe_method(const profk_plan *plan, const profk_info *info, stru
     }
     if (info->route == PROFK_ROUTE_FULL) {
         profk__text_add(text, "route full: radix selection in %.0f passes over the input, %u segments\n", info->passes,
-                        (unsigned)plan->segments);
+                        (unsigned)plan->full_cut.segments);
         return;
     }
     profk__text_add(text, "route profk: sample S = %llu, threshold rank t = %llu, buffer M = %llu\n",

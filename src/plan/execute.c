@@ -158,7 +158,7 @@ static profk_status enqueue_full(struct run *run, uint32_t attempts)
     struct profk__pieces pieces = {run, run->call->chunk_count, next_piece};
 
     launches(run, PROFK__FILE_FULL);
-    TRY(profk__stage_full(&run->chain, &run->task, pieces, run->plan->segments, attempts,
+    TRY(profk__stage_full(&run->chain, &run->task, pieces, run->plan->full_cut, attempts,
                           workspace->section[PROFK__HISTOGRAM], workspace->section[PROFK__COUNTS],
                           pairs(run, PROFK__WINNER_BITS)));
     TRY(enqueue_sort(run, 1));

@@ -268,7 +268,7 @@ static uint64_t count_launches(const profk_plan *plan)
 {
     const profk_problem *p = &plan->problem;
     uint32_t k = (uint32_t)p->k;
-    uint64_t full = profk__stage_full_launches(&plan->spec);
+    uint64_t full = profk__stage_full_launches(&plan->spec, plan->full_cut);
     uint64_t sort = profk__stage_sort_launches(&plan->spec, p->n, k, p->sort, 0);
     uint64_t sort_after_full = profk__stage_sort_launches(&plan->spec, p->n, k, p->sort, 1);
     uint64_t attempt = 4 + profk__stage_filter_launches(p->n) + sort; /* sample, threshold, refine, collect */
@@ -286,7 +286,7 @@ static double count_passes(const profk_plan *plan)
 {
     switch (plan->problem.route) {
     case PROFK_ROUTE_FULL:
-        return plan->type->nbytes + 2.0;
+        return profk__stage_full_passes(&plan->spec, plan->full_cut);
     case PROFK_ROUTE_ROWS:
         return profk__stage_rows_passes(&plan->spec, plan->problem.n, (uint32_t)plan->problem.k);
     default:

@@ -82,7 +82,7 @@ struct profk_plan {
     struct profk__spec spec;
     profk_params params; /* of the next call; 0 on routes without a sample */
     double epsilon_row;
-    uint32_t segments;   /* of a row in the full selection */
+    struct profk__full_cut full_cut;
     struct profk__layout layout;
     struct profk__workspace workspace;
     struct profk__kernel kernels[PROFK__KERNEL_COUNT];

@@ -69,8 +69,8 @@ static void set_sizes(struct profk__layout *layout, const profk_plan *plan, uint
         set_pairs(layout, PROFK__CANDIDATE_BITS, plan, rows * plan->params.M);
     }
     if (may_run_full) {
-        layout->nbytes[PROFK__HISTOGRAM] = rows * profk__stage_full_histogram_nbytes(plan->segments);
-        layout->nbytes[PROFK__COUNTS] = rows * profk__stage_full_counts_nbytes(plan->segments);
+        layout->nbytes[PROFK__HISTOGRAM] = rows * profk__stage_full_histogram_nbytes(plan->full_cut);
+        layout->nbytes[PROFK__COUNTS] = rows * profk__stage_full_counts_nbytes(plan->full_cut);
     }
 }
 

@@ -1,7 +1,16 @@
-/* full.c: radix selection over the input, one histogram and one choice a digit, then count, scan, emit. */
+/* full.c: radix selection over the input, one histogram and one choice a digit, then count (a lone
+ * work-item has counted one piece while it chose), scan, emit. */
 #include "stages/stages.h"
 
-enum { DIGIT_BITS = 8, DIGITS = 256, GROUPS_PER_UNIT = 4, SEGMENT_ELEMENTS_MIN = 4096, SEGMENTS_USUAL_MAX = 1024 };
+enum {
+    DIGIT_BITS = 8,
+    WIDE_DIGIT_BITS = 11, /* PK_DIGITS_MAX of cl/alone.clh */
+    WIDE_ELEMENTS_MIN = 1 << 16,
+    WIDE_ELEMENTS_A_SEGMENT = 1 << 10,
+    GROUPS_PER_UNIT = 4,
+    SEGMENT_ELEMENTS_MIN = 4096,
+    SEGMENTS_USUAL_MAX = 1024
+};
 
 /* Elements of a segment whose loops stay within the device's limit: emit makes some ten iterations a tile. */
 static uint64_t segment_max(const struct profk__spec *spec, const struct profk__device *device)
@@ -13,8 +22,19 @@ static uint64_t segment_max(const struct profk__spec *spec, const struct profk__
     return most;
 }
 
-uint32_t profk__stage_full_segments(const struct profk__spec *spec, const struct profk__device *device, uint64_t n,
-                                    uint64_t rows)
+/*
+ * A work-group of one counts wide digits if a segment is long enough for its counters, and if the segments are few enough
+ * for the one work-item that adds them up.
+ */
+static uint32_t digit_bits_max(const struct profk__spec *spec, uint64_t n, uint64_t segments)
+{
+    int is_long = n / segments >= WIDE_ELEMENTS_MIN && n / segments >= WIDE_ELEMENTS_A_SEGMENT * segments;
+
+    return spec->wg[PROFK__FILE_FULL] == 1 && is_long ? WIDE_DIGIT_BITS : DIGIT_BITS;
+}
+
+struct profk__full_cut profk__stage_full_cut(const struct profk__spec *spec, const struct profk__device *device,
+                                             uint64_t n, uint64_t rows)
 {
     uint64_t wanted = (uint64_t)device->facts.compute_units * GROUPS_PER_UNIT / (rows > 0 ? rows : 1) + 1;
     uint64_t useful = n / SEGMENT_ELEMENTS_MIN + 1;
@@ -23,35 +43,54 @@ uint32_t profk__stage_full_segments(const struct profk__spec *spec, const struct
 
     segments = segments < SEGMENTS_USUAL_MAX ? segments : SEGMENTS_USUAL_MAX;
     segments = segments > needed ? segments : needed;
-    return segments < UINT32_MAX ? (uint32_t)segments : UINT32_MAX;
+    segments = segments < UINT32_MAX ? segments : UINT32_MAX;
+    return profk__stage_full_cut_in(spec, n, (uint32_t)segments);
 }
 
-uint64_t profk__stage_full_launches(const struct profk__spec *spec)
+struct profk__full_cut profk__stage_full_cut_in(const struct profk__spec *spec, uint64_t n, uint32_t segments)
 {
-    return 2 * (uint64_t)spec->width_nbytes + 3;
+    uint32_t width_bits = 8 * spec->width_nbytes, most = digit_bits_max(spec, n, segments);
+    uint32_t digits = (width_bits + most - 1) / most;
+
+    return (struct profk__full_cut){segments, digits, (width_bits + digits - 1) / digits};
 }
 
-uint64_t profk__stage_full_histogram_nbytes(uint32_t segments)
+uint32_t profk__stage_full_passes(const struct profk__spec *spec, struct profk__full_cut cut)
 {
-    return (uint64_t)segments * DIGITS * sizeof(cl_ulong);
+    return cut.digits + (spec->wg[PROFK__FILE_FULL] > 1) + 1;
 }
 
-uint64_t profk__stage_full_counts_nbytes(uint32_t segments)
+uint64_t profk__stage_full_launches(const struct profk__spec *spec, struct profk__full_cut cut)
 {
-    return (uint64_t)segments * 2 * sizeof(cl_ulong);
+    return cut.digits + (uint64_t)profk__stage_full_passes(spec, cut) + 1;
 }
+
+uint64_t profk__stage_full_histogram_nbytes(struct profk__full_cut cut)
+{
+    return (uint64_t)cut.segments * sizeof(cl_ulong) << cut.digit_bits;
+}
+
+uint64_t profk__stage_full_counts_nbytes(struct profk__full_cut cut)
+{
+    return (uint64_t)cut.segments * 2 * sizeof(cl_ulong);
+}
+
+/* `bits` bits of a key, `shift` bits up. */
+struct digit {
+    uint32_t shift, bits;
+};
 
 static profk_status histogram_piece(struct profk__chain *chain, const struct profk__task *task,
                                     const struct profk__piece *piece, uint32_t segments, uint32_t is_first,
-                                    uint32_t shift, cl_mem histogram)
+                                    struct digit digit, cl_mem histogram)
 {
     struct profk__rows rows;
     cl_mem list;
     uint64_t groups = profk__serve(task, segments, &rows, &list);
     const struct profk__arg args[] = {
         PROFK__ARG(piece->buffer), PROFK__ARG(piece->start), PROFK__ARG(task->stride), PROFK__ARG(piece->count),
-        PROFK__ARG(is_first),      PROFK__ARG(shift),        PROFK__RULE(task->rule),  PROFK__ARG(rows),
-        PROFK__ARG(list),          PROFK__ARG(task->states), PROFK__ARG(histogram),
+        PROFK__ARG(is_first),      PROFK__ARG(digit.shift),  PROFK__ARG(digit.bits),   PROFK__RULE(task->rule),
+        PROFK__ARG(rows),          PROFK__ARG(list),         PROFK__ARG(task->states), PROFK__ARG(histogram),
     };
 
     return profk__launch(chain, &task->kernels[PROFK__KERNEL_full_histogram], args, PROFK__COUNT(args), groups);
@@ -59,24 +98,27 @@ static profk_status histogram_piece(struct profk__chain *chain, const struct pro
 
 /* Finds the key of rank k, digit by digit. */
 static profk_status find_key(struct profk__chain *chain, const struct profk__task *task, struct profk__pieces pieces,
-                             uint32_t segments, cl_mem histogram)
+                             struct profk__full_cut cut, cl_mem histogram, cl_mem counts)
 {
     profk_status st = PROFK_OK;
-    uint32_t shift = DIGIT_BITS * task->spec->width_nbytes;
+    uint32_t width_bits = 8 * task->spec->width_nbytes;
+    struct digit digit = {width_bits, 0};
     struct profk__rows rows;
     cl_mem list;
     uint64_t groups = profk__serve(task, 1, &rows, &list);
     const struct profk__arg choose_args[] = {
-        PROFK__ARG(histogram), PROFK__ARG(segments), PROFK__ARG(shift),        PROFK__ARG(task->k),
-        PROFK__ARG(rows),      PROFK__ARG(list),     PROFK__ARG(task->states),
+        PROFK__ARG(histogram), PROFK__ARG(cut.segments), PROFK__ARG(digit.shift),  PROFK__ARG(digit.bits),
+        PROFK__ARG(task->k),   PROFK__ARG(rows),         PROFK__ARG(list),         PROFK__ARG(task->states),
+        PROFK__ARG(counts),
     };
 
-    while (shift > 0) {
+    for (uint32_t left = cut.digits; left-- > 0;) {
+        uint32_t shift = width_bits * left / cut.digits;
         uint64_t first = 0;
-        shift -= DIGIT_BITS;
+        digit = (struct digit){shift, digit.shift - shift};
         for (uint64_t i = 0; i < pieces.count; i++) {
             struct profk__piece piece = pieces.next(pieces.from, i, &first);
-            TRY(histogram_piece(chain, task, &piece, segments, i == 0, shift, histogram));
+            TRY(histogram_piece(chain, task, &piece, cut.segments, i == 0, digit, histogram));
         }
         TRY(profk__launch(chain, &task->kernels[PROFK__KERNEL_full_choose], choose_args, PROFK__COUNT(choose_args),
                           groups));
@@ -87,8 +129,8 @@ done:
 
 /* Writes the winners of one piece behind those of the pieces before. */
 static profk_status emit_piece(struct profk__chain *chain, const struct profk__task *task,
-                               const struct profk__piece *piece, uint32_t segments, uint32_t attempts, cl_mem counts,
-                               struct profk__pairs winners)
+                               const struct profk__piece *piece, int counts_again, uint32_t segments,
+                               uint32_t attempts, cl_mem counts, struct profk__pairs winners)
 {
     profk_status st = PROFK_OK;
     const struct profk__kernel *scan = &task->kernels[PROFK__KERNEL_full_scan];
@@ -110,7 +152,9 @@ static profk_status emit_piece(struct profk__chain *chain, const struct profk__t
         PROFK__ARG(task->states),  PROFK__ARG(winners.bits), PROFK__ARG(winners.index),
     };
 
-    TRY(profk__launch(chain, &task->kernels[PROFK__KERNEL_full_count], count_args, PROFK__COUNT(count_args), groups));
+    if (counts_again)
+        TRY(profk__launch(chain, &task->kernels[PROFK__KERNEL_full_count], count_args, PROFK__COUNT(count_args),
+                          groups));
     TRY(profk__launch(chain, scan, scan_args, PROFK__COUNT(scan_args), (task->rows + scan->wg - 1) / scan->wg));
     TRY(profk__launch(chain, &task->kernels[PROFK__KERNEL_full_emit], emit_args, PROFK__COUNT(emit_args), groups));
 done:
@@ -118,16 +162,17 @@ done:
 }
 
 profk_status profk__stage_full(struct profk__chain *chain, const struct profk__task *task,
-                               struct profk__pieces pieces, uint32_t segments, uint32_t attempts, cl_mem histogram,
-                               cl_mem counts, struct profk__pairs winners)
+                               struct profk__pieces pieces, struct profk__full_cut cut, uint32_t attempts,
+                               cl_mem histogram, cl_mem counts, struct profk__pairs winners)
 {
     profk_status st = PROFK_OK;
+    int is_alone = task->kernels[PROFK__KERNEL_full_choose].wg == 1; /* and counts one piece while it chooses */
     uint64_t first = 0;
 
-    TRY(find_key(chain, task, pieces, segments, histogram));
+    TRY(find_key(chain, task, pieces, cut, histogram, counts));
     for (uint64_t i = 0; i < pieces.count; i++) {
         struct profk__piece piece = pieces.next(pieces.from, i, &first);
-        TRY(emit_piece(chain, task, &piece, segments, attempts, counts, winners));
+        TRY(emit_piece(chain, task, &piece, !is_alone || pieces.count > 1, cut.segments, attempts, counts, winners));
     }
 done:
     return st;

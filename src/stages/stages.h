@@ -232,19 +232,28 @@ struct profk__pieces {
     struct profk__piece (*next)(const void *from, uint64_t number, uint64_t *first);
 };
 
+/* How the full selection cuts up a row and its keys. */
+struct profk__full_cut {
+    uint32_t segments;   /* of a row */
+    uint32_t digits;     /* of a key */
+    uint32_t digit_bits; /* of the widest digit */
+};
+struct profk__full_cut profk__stage_full_cut(const struct profk__spec *spec, const struct profk__device *device,
+                                             uint64_t n, uint64_t rows);
+struct profk__full_cut profk__stage_full_cut_in(const struct profk__spec *spec, uint64_t n, uint32_t segments);
+
 /*
- * Selects from the input itself and certifies the rows, winners in index order.  histogram and counts hold what
- * `segments` segments a row take.
+ * Selects from the input itself and certifies the rows, winners in index order.  histogram and counts hold what the cut
+ * takes for a row.
  */
 profk_status profk__stage_full(struct profk__chain *chain, const struct profk__task *task,
-                               struct profk__pieces pieces, uint32_t segments, uint32_t attempts, cl_mem histogram,
-                               cl_mem counts, struct profk__pairs winners);
+                               struct profk__pieces pieces, struct profk__full_cut cut, uint32_t attempts,
+                               cl_mem histogram, cl_mem counts, struct profk__pairs winners);
 
-/* Segments of a row, launches of the whole stage for one piece, scratch of one row. */
-uint32_t profk__stage_full_segments(const struct profk__spec *spec, const struct profk__device *device, uint64_t n,
-                                    uint64_t rows);
-uint64_t profk__stage_full_launches(const struct profk__spec *spec);
-uint64_t profk__stage_full_histogram_nbytes(uint32_t segments);
-uint64_t profk__stage_full_counts_nbytes(uint32_t segments);
+/* Reads of the input and launches of the whole stage for one piece, scratch of one row. */
+uint32_t profk__stage_full_passes(const struct profk__spec *spec, struct profk__full_cut cut);
+uint64_t profk__stage_full_launches(const struct profk__spec *spec, struct profk__full_cut cut);
+uint64_t profk__stage_full_histogram_nbytes(struct profk__full_cut cut);
+uint64_t profk__stage_full_counts_nbytes(struct profk__full_cut cut);
 
 #endif

@@ -1395,11 +1395,12 @@ static void check_full(const struct kit *kit, uint64_t *state, enum service serv
     struct pair *expected = open_input(&job, kit, state, service, &input);
     struct profk__pieces pieces = {&job, parts, next_piece};
     struct profk__pairs winners = new_pairs(&job, (size_t)INPUT_ROWS * k);
-    cl_mem histogram = upload_canaries(INPUT_ROWS * (size_t)profk__stage_full_histogram_nbytes(segments));
-    cl_mem counts = upload_canaries(INPUT_ROWS * (size_t)profk__stage_full_counts_nbytes(segments));
+    struct profk__full_cut cut = profk__stage_full_cut_in(&kit->spec, n, segments);
+    cl_mem histogram = upload_canaries(INPUT_ROWS * (size_t)profk__stage_full_histogram_nbytes(cut));
+    cl_mem counts = upload_canaries(INPUT_ROWS * (size_t)profk__stage_full_counts_nbytes(cut));
 
     at_job(&job, "full");
-    CHECK_OK(profk__stage_full(&job.chain, &job.task, pieces, segments, 5, histogram, counts, winners));
+    CHECK_OK(profk__stage_full(&job.chain, &job.task, pieces, cut, 5, histogram, counts, winners));
     job_wait(&job);
     check_results(&job, 5, true);
     check_winners(&job, winners, expected, true);
@@ -1421,6 +1422,11 @@ static void run_full(const struct kit *kit, uint64_t *state)
         }
     }
     check_full(kit, state, SERVE_NONE, 9, 4, 2, 3);
+    if (kit->config.wg == 1 && !options.small) { /* wide digits */
+        check_full(kit, state, SERVE_ALL, 140001, 7, 1, 1);
+        check_full(kit, state, SERVE_LIST, 140001, 70000, 1, 2);
+        check_full(kit, state, SERVE_ALL, 140001, 5000, 3, 2);
+    }
 }
 
 static void full_selects_from_the_input(void **unused)
