@@ -100,11 +100,12 @@ PK_INLINE void pk_block(pk_sink sink, pk_found *found, uint at, uint count, pk_p
 PK_INLINE void pk_walk(pk_sink sink, pk_found *found, uint at, uint vectors, pk_prefilter filter, pk_rule rule)
 {
     uint end = at + vectors / PK_BLOCK * (PK_BLOCK * PK_VEC);
+    uint rest = vectors - vectors / PK_BLOCK * PK_BLOCK; /* see PK_TASK_PART for why not % */
 
     for (; at < end; at += PK_BLOCK * PK_VEC)
         pk_block(sink, found, at, PK_BLOCK, filter, rule);
-    if (vectors % PK_BLOCK != 0)
-        pk_block(sink, found, at, vectors % PK_BLOCK, filter, rule);
+    if (rest != 0)
+        pk_block(sink, found, at, rest, filter, rule);
 }
 
 /*
