@@ -33,8 +33,7 @@ static uint32_t digit_bits_max(const struct profk__spec *spec, uint64_t n, uint6
     return spec->wg[PROFK__FILE_FULL] == 1 && is_long ? WIDE_DIGIT_BITS : DIGIT_BITS;
 }
 
-struct profk__full_cut profk__stage_full_cut(const struct profk__spec *spec, const struct profk__device *device,
-                                             uint64_t n, uint64_t rows)
+static uint32_t segments_for(const struct profk__spec *spec, const struct profk__device *device, uint64_t n, uint64_t rows)
 {
     uint64_t wanted = (uint64_t)device->facts.compute_units * GROUPS_PER_UNIT / (rows > 0 ? rows : 1) + 1;
     uint64_t useful = n / SEGMENT_ELEMENTS_MIN + 1;
@@ -43,8 +42,17 @@ struct profk__full_cut profk__stage_full_cut(const struct profk__spec *spec, con
 
     segments = segments < SEGMENTS_USUAL_MAX ? segments : SEGMENTS_USUAL_MAX;
     segments = segments > needed ? segments : needed;
-    segments = segments < UINT32_MAX ? segments : UINT32_MAX;
-    return profk__stage_full_cut_in(spec, n, (uint32_t)segments);
+    return segments < UINT32_MAX ? (uint32_t)segments : UINT32_MAX;
+}
+
+/* The digits are those of a row alone, so that launches do not depend on the number of rows. */
+struct profk__full_cut profk__stage_full_cut(const struct profk__spec *spec, const struct profk__device *device,
+                                             uint64_t n, uint64_t rows)
+{
+    struct profk__full_cut cut = profk__stage_full_cut_in(spec, n, segments_for(spec, device, n, 1));
+
+    cut.segments = segments_for(spec, device, n, rows);
+    return cut;
 }
 
 struct profk__full_cut profk__stage_full_cut_in(const struct profk__spec *spec, uint64_t n, uint32_t segments)
