@@ -197,6 +197,14 @@ oclgrind_run() {
     echo "nothing reported"
 }
 
+# PoCL 3.1 keeps one copy for all threads of local memory that a kernel hands to a function which was not inlined: a
+# symbol in what it compiled tells.
+local_memory() {
+    find build/pocl-cache -name 'profk_*.so' -newer build/ci/CMakeCache.txt -exec nm {} + >"$logs/symbols.txt"
+    if grep ' b profk_' "$logs/symbols.txt"; then return 1; fi
+    echo "$(grep -c '_workgroup_fast$' "$logs/symbols.txt" || true) kernels have their own"
+}
+
 # A first pass looks for everything but leaks and compiles the kernels that are not in PoCL's cache yet: the compiler
 # leaks.  The second one looks for leaks too.
 sanitizer_tests() {
@@ -214,6 +222,7 @@ must "packages" need_packages $BUILD_PACKAGES $TEST_PACKAGES
 [ -z "$gates" ] || must "packages of the gates" gate_packages
 must "build" build ci
 try "tests" run_tests ci
+try "local memory" local_memory
 if [ -n "$gates" ]; then
     try "kernel gate" kernel_gate
     try "packages of other devices" need_packages mesa-opencl-icd
