@@ -5,9 +5,9 @@
 #
 #   --gates  besides: every kernel program for NVIDIA, AMD, Intel and strict SPIR-V; exactness on PoCL's basic device,
 #            Mesa's rusticl and Intel's CPU runtime, and answers of the same bytes on all of them; the small sizes
-#            under Oclgrind; all tests under AddressSanitizer and UndefinedBehaviorSanitizer; a build with clang.  A
-#            missing tool fails.
-#   --long   besides: the long exactness run
+#            under Oclgrind; a sample of mutated kernels, which the tests must find; all tests under AddressSanitizer
+#            and UndefinedBehaviorSanitizer; a build with clang; the fuzz targets, briefly.  A missing tool fails.
+#   --long   besides: the long exactness run, and all mutants
 #
 # A skipped test is a failure here: PoCL is installed, so there is a device.
 # Exit status: 0 all good, 1 a step failed, 2 usage.
@@ -23,7 +23,7 @@ for option in "$@"; do
     case $option in
     --gates) gates=yes ;;
     --long) long=yes ;;
-    *) sed -n '2,13s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
+    *) sed -n '2,14s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
     esac
 done
 
@@ -110,6 +110,7 @@ gate_packages() {
     ocloc=intel-opencl-icd
     if apt-cache show intel-ocloc >/dev/null 2>&1; then ocloc=intel-ocloc; fi
     need_packages "clang-$clang" "llvm-$clang" "libclc-${pair#* }" spirv-tools "$ocloc/ocloc" oclgrind
+    need_packages "libclang-rt-$clang-dev" python3/python3 # libFuzzer; the mutants
     echo "$clang" >"$logs/llvm"
 
     # ptxas: from a CUDA toolkit, else from NVIDIA's Python package.
@@ -217,6 +218,22 @@ clang_build() {
     cmake --build build/clang --parallel "$jobs"
 }
 
+# Each fuzz target for some seconds, from its corpus on; "Done N runs" in the log.  What breaks one goes to $logs.
+fuzz() {
+    cmake -S . -B build/fuzz -DCMAKE_C_COMPILER="clang-$(cat "$logs"/llvm)" -DCMAKE_BUILD_TYPE=RelWithDebInfo \
+        -DPROFK_SANITIZE=address,undefined -DPROFK_BUILD_FUZZERS=ON -DPROFK_BUILD_EXAMPLES=OFF
+    cmake --build build/fuzz --parallel "$jobs" --target fuzz_npy fuzz_store fuzz_command fuzz_problem
+    for target in npy store command problem; do
+        mkdir -p "build/fuzz/corpus/$target"
+        silent=0
+        [ "$target" != command ] || silent=2 # its messages about wrong command lines
+        # the compiler leaks
+        ASAN_OPTIONS=detect_leaks=0 POCL_CACHE_DIR="$PWD/build/pocl-cache" OCL_ICD_VENDORS=/etc/OpenCL/vendors/pocl.icd \
+            "build/fuzz/tests/fuzz/fuzz_$target" "build/fuzz/corpus/$target" "tests/fuzz/corpus/$target" \
+            -max_total_time=12 -max_len=2048 -timeout=100 -close_fd_mask="$silent" -artifact_prefix="$logs/fuzz-$target-"
+    done
+}
+
 # shellcheck disable=SC2086 # lists of words
 must "packages" need_packages $BUILD_PACKAGES $TEST_PACKAGES
 [ -z "$gates" ] || must "packages of the gates" gate_packages
@@ -235,7 +252,9 @@ if [ -n "$gates" ]; then
     try "exactness on rusticl" elsewhere rusticl "test_exact" "test_shapes --small"
     try "exactness on intel" elsewhere intel "test_exact --small"
     try "oclgrind" oclgrind_run
+    try "mutants, a sample" run_tests ci --build-config Gate --label-regex '^gate$'
     try "clang build" clang_build
+    try "fuzz" fuzz
     must "sanitizer build" build asan
     try "sanitizer tests" sanitizer_tests
 fi

@@ -18,9 +18,9 @@ uint64_t profk__sample_by_price(uint64_t n, uint64_t k, double epsilon, double s
     const uint64_t lowest = profk__sample_minimum(n, k, epsilon / 2);
     const double most = S_MOST < (double)n / 2 ? S_MOST : (double)n / 2;
     uint64_t best_S = lowest;
-    double best = INFINITY;
+    double best = (double)INFINITY;
 
-    for (double size = S_LEAST; size <= most; size *= exp2(1.0 / STEPS_PER_DOUBLING)) {
+    for (double size = S_LEAST; size <= most; size *= exp2(1.0 / (double)STEPS_PER_DOUBLING)) {
         const uint64_t S = (uint64_t)size;
         double price;
 

@@ -223,7 +223,7 @@ void profk__try_everything(struct findings *findings)
             continue;
         findings->now = &findings->groups[findings->group_count++];
         findings->now->name = programme[i].name;
-        findings->fraction = (double)i / PROFK__GROUPS;
+        findings->fraction = (double)i / (double)PROFK__GROUPS;
         programme[i].run(findings);
         findings->now->seconds = profk__now_s() - start;
     }

@@ -39,7 +39,7 @@ static profk_status add_speed(profk_context *ctx, struct profk__text *report)
     const struct profk__tuned tuned = profk__context_tuned(ctx);
     struct profk__bench bench = {.ctx = ctx};
 
-    TRY(profk__bench_open(ctx, INFINITY, report, &bench));
+    TRY(profk__bench_open(ctx, (double)INFINITY, report, &bench));
     const struct profk__trial call = {.what = "the speed", .n = bench.input_elements, .k = 256, .rows = 1};
     double seconds = profk__trial_seconds(&bench, &tuned, &call, PROFK__RUNS);
     if (isfinite(seconds) && seconds > 0)

@@ -25,7 +25,7 @@ static uint32_t choose_epsilon(const struct profk__tuned *tuned, double read_s_p
 {
     static const uint32_t candidates_ppb[] = {1000000, 3000000, 10000000, 30000000};
     const uint64_t n = UINT64_C(1) << 26, k = 1 << 11;
-    double seconds[4], best = INFINITY;
+    double seconds[4], best = (double)INFINITY;
     unsigned chosen = 0;
 
     for (unsigned i = 0; i < 4; i++) {
@@ -45,7 +45,7 @@ profk_status profk__tune_costs(struct profk__bench *bench, struct profk__tuned *
 {
     profk_status st = PROFK_OK;
     uint64_t n = bench->input_elements;
-    double R = (double)n * FIT_T / FIT_S;
+    double R = (double)n * (double)FIT_T / (double)FIT_S;
     uint64_t M = 2 * FIT_FACTOR * (uint64_t)R;
     struct profk__trial trial = {"costs", n, FIT_K, 1, PROFK_ROUTE_PROFK, FIT_S, FIT_T, M};
     int may_go_on = 0;
@@ -59,8 +59,8 @@ profk_status profk__tune_costs(struct profk__bench *bench, struct profk__tuned *
     many_candidates = profk__trial_seconds(bench, tuned, &trial, PROFK__RUNS);
     trial.S = FIT_S * FIT_FACTOR;
     many_slots = profk__trial_seconds(bench, tuned, &trial, PROFK__RUNS);
-    tuned->slot_ps = picoseconds(many_slots - few, (FIT_FACTOR - 1.0) * FIT_S, tuned->slot_ps);
-    tuned->candidate_ps = picoseconds(many_candidates - few, (FIT_FACTOR - 1.0) * R, tuned->candidate_ps);
+    tuned->slot_ps = picoseconds(many_slots - few, (double)((FIT_FACTOR - 1) * FIT_S), tuned->slot_ps);
+    tuned->candidate_ps = picoseconds(many_candidates - few, (double)(FIT_FACTOR - 1) * R, tuned->candidate_ps);
     if (tuned->slot_ps != 0 && tuned->candidate_ps != 0)
         tuned->epsilon_ppb = choose_epsilon(tuned, few / (double)n);
     profk__text_add(bench->report, "costs: a slot %lu ps, a candidate %lu ps; epsilon %lu ppb\n",

@@ -114,7 +114,7 @@ profk_status profk__tune_knob(struct profk__bench *bench, unsigned number, struc
     const struct knob *knob = &knobs[number];
     struct profk__trial trial = knob->trial;
     uint32_t list[CANDIDATES_MAX + 1][VALUES_MAX];
-    double seconds[CANDIDATES_MAX + 1], best = INFINITY;
+    double seconds[CANDIDATES_MAX + 1], best = (double)INFINITY;
     unsigned count = list_candidates(tuned, knob, list), chosen = 0;
     struct profk__tuned base = *tuned;
     int may_go_on = 1;
@@ -126,7 +126,7 @@ profk_status profk__tune_knob(struct profk__bench *bench, unsigned number, struc
         seconds[c] = 0;
     for (int round = 0; round < ROUNDS && may_go_on; round++) {
         double limit = best * keeps[0];
-        best = INFINITY;
+        best = (double)INFINITY;
         for (unsigned c = 0; c < count; c++) {
             struct profk__tuned changed = with(&base, knob, list[c]);
             TRY(profk__bench_may_go_on(bench, knob->name, &may_go_on));
@@ -135,7 +135,7 @@ profk_status profk__tune_knob(struct profk__bench *bench, unsigned number, struc
             if (may_go_on || c == 0)
                 seconds[c] = profk__trial_seconds(bench, &changed, &trial, runs[round]);
             else if (round == 0)
-                seconds[c] = INFINITY; /* no time to find out */
+                seconds[c] = (double)INFINITY; /* no time to find out */
             best = seconds[c] < best ? seconds[c] : best;
         }
     }

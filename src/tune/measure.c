@@ -120,7 +120,7 @@ double profk__trial_seconds(struct profk__bench *bench, const struct profk__tune
     const profk_tuning forced = {.struct_size = sizeof forced, .S = trial->S, .t = trial->t, .M = trial->M};
     profk_problem problem;
     profk_plan *plan = NULL;
-    double least = INFINITY, seconds = 0;
+    double least = (double)INFINITY, seconds = 0;
 
     profk_problem_init(&problem, sizeof problem, PROFK_F32, trial->n, trial->k);
     problem.rows = trial->rows;
@@ -137,5 +137,5 @@ done:
     if (st == PROFK_OK)
         return least;
     profk__text_add(bench->report, "skipped a candidate for %s: %s\n", trial->what, profk__message());
-    return INFINITY;
+    return (double)INFINITY;
 }

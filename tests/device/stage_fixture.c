@@ -15,7 +15,7 @@
 #include "support/inputs.h"
 #include "support/reference.h"
 
-enum { SKIPPED = 77, LIST_GROUPS = 2 };
+enum { SKIPPED = 77 };
 
 static struct {
     profk_context *ctx;
@@ -374,6 +374,8 @@ void kit_open(struct kit *kit, const struct config *config, uint32_t shape, uint
     kit->spec = profk__spec_default(&tuned, device, shape, config->width_nbytes, config->index_nbytes);
     kit->spec.vector_width = config->vector_width;
     kit->spec.filter_items = config->filter_items;
+    if (config->sample_slots != 0)
+        kit->spec.sample_slots = config->sample_slots;
     for (int file = 0; file < PROFK__FILE_COUNT; file++)
         kit->spec.wg[file] = config->wg;
     profk__spec_settle(&kit->spec, device);
@@ -423,7 +425,7 @@ void job_open(struct job *job, const struct kit *kit, struct rule rule, enum ser
         .first_row = first_row,
         .rows = rows,
         .listed = rows,
-        .list_groups = LIST_GROUPS,
+        .list_groups = rows > 4 ? 2 : 1,
         .results = upload_canaries(rows * sizeof(profk_row)),
         .states = upload_canaries(rows * sizeof(struct profk__row_state)),
     };

@@ -85,6 +85,7 @@ uint64_t canary(uint32_t nbytes);
 
 struct config {
     uint32_t wg, width_nbytes, index_nbytes, vector_width, filter_items;
+    uint32_t sample_slots; /* 0: the device's */
 };
 
 struct kit {

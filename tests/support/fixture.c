@@ -1,9 +1,15 @@
 /* fixture.c: one device, one context and growing buffers for all cases of a program; see fixture.h for the rules. */
 #include "support/fixture.h"
 
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
 #include <errno.h>
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -65,6 +71,8 @@ struct test_options test_options_read(int argc, char **argv, uint64_t default_se
             o.seed = strtoull(argv[++i], &end, 0);
             if (errno || *end || end == argv[i])
                 goto usage;
+        } else if (strcmp(argv[i], "--only") == 0 && i + 1 < argc) {
+            cmocka_set_test_filter(argv[++i]);
         } else {
             goto usage;
         }
@@ -73,7 +81,7 @@ struct test_options test_options_read(int argc, char **argv, uint64_t default_se
             o.small ? " --small" : "");
     return o;
 usage:
-    fprintf(stderr, "usage: %s [--long] [--small] [--seed N]\n", argv[0]);
+    fprintf(stderr, "usage: %s [--long] [--small] [--seed N] [--only PATTERN]\n", argv[0]);
     exit(2);
 }
 

@@ -60,7 +60,8 @@ struct outcome {
     profk_row row;
 };
 
-/* How a test program was called: --long, --small, --seed N. */
+/* How a test program was called: --long, --small, --seed N; --only PATTERN runs the tests of these names, '*' and '?'
+ * standing for anything. */
 struct test_options {
     bool long_run, small;
     uint64_t seed;
