@@ -228,9 +228,11 @@ fuzz() {
         silent=0
         [ "$target" != command ] || silent=2 # its messages about wrong command lines
         # the compiler leaks
-        ASAN_OPTIONS=detect_leaks=0 POCL_CACHE_DIR="$PWD/build/pocl-cache" OCL_ICD_VENDORS=/etc/OpenCL/vendors/pocl.icd \
+        ASAN_OPTIONS=detect_leaks=0 POCL_CACHE_DIR="$PWD/build/pocl-cache" \
+            OCL_ICD_VENDORS=/etc/OpenCL/vendors/pocl.icd \
             "build/fuzz/tests/fuzz/fuzz_$target" "build/fuzz/corpus/$target" "tests/fuzz/corpus/$target" \
-            -max_total_time=12 -max_len=2048 -timeout=100 -close_fd_mask="$silent" -artifact_prefix="$logs/fuzz-$target-"
+            -max_total_time=12 -max_len=2048 -timeout=100 -close_fd_mask="$silent" \
+            -artifact_prefix="$logs/fuzz-$target-"
     done
 }
 
