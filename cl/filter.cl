@@ -55,7 +55,7 @@ PK_KERNEL void profk_filter(__global const pk_bits *input,
             bool may_reach = v < vectors;
             if (whole) {
                 __global const void *vector = elements + (at - skip);
-                may_reach = pk_may_reach(pk_test((__global const pk_vector *)vector, 1, filter), filter);
+                may_reach = pk_one_may_reach((__global const pk_vector *)vector, filter);
             }
             hits |= may_reach ? 1u << j : 0;
         }

@@ -34,7 +34,7 @@ typedef struct {
 
 /* What a work-item has found and not stored yet. */
 typedef struct {
-    pk_bits bits[PK_FOUND];
+    pk_word bits[PK_FOUND];
     uint at[PK_FOUND]; /* element of the launch */
     uint count;
 } pk_found;
@@ -46,7 +46,7 @@ PK_INLINE void pk_store(pk_sink sink, pk_found *found, pk_rule rule)
     uint count = found->count, kept = 0;
 
     for (uint i = 0; i < count; i++) {
-        pk_bits bits = found->bits[i];
+        pk_bits bits = (pk_bits)found->bits[i];
         uint at = found->at[i];
         bool reaches = pk_reaches(pk_key(bits, rule), (pk_index)(sink.first + at), sink.tau_key, sink.tau_index);
         found->bits[kept] = bits;
@@ -58,7 +58,7 @@ PK_INLINE void pk_store(pk_sink sink, pk_found *found, pk_rule rule)
     uint place = kept == 0 ? 0 : atomic_add(sink.cursor, kept);
     uint room = place < sink.capacity ? min(kept, sink.capacity - place) : 0;
     for (uint i = 0; i < room; i++) {
-        sink.bits[place + i] = found->bits[i];
+        sink.bits[place + i] = (pk_bits)found->bits[i];
         sink.index[place + i] = (pk_index)(sink.first + found->at[i]);
     }
 }
@@ -85,27 +85,32 @@ PK_INLINE void pk_keep(pk_sink sink, pk_found *found, uint at, uint count, uint 
 
 /* Walks `count` whole vectors from element `at` on, at most PK_BLOCK of them: one raw test for all; where it lets
  * something through, the lane tells in which column. */
-PK_INLINE void pk_block(pk_sink sink, pk_found *found, uint at, uint count, pk_prefilter filter, pk_rule rule)
+PK_INLINE void pk_block(pk_sink sink, pk_found *found, uint at, uint count, pk_prefilter filter, pk_rule rule,
+                        uint kind)
 {
     __global const void *start = sink.elements + at;
-    pk_tested tested = pk_test((__global const pk_vector *)start, count, filter);
+    uint columns = (1u << PK_VEC) - 1u;
 
-    if (!pk_may_reach(tested, filter))
-        return;
-    uint columns = pk_lanes_from(tested.most0, filter.least0) | pk_lanes_from(tested.most1, filter.least1);
+    if (kind != PK_UNTESTED) {
+        pk_tested tested = pk_test((__global const pk_vector *)start, count, filter);
+        if (!pk_may_reach(tested, filter))
+            return;
+        columns = pk_lanes_from(tested.most0, filter.least0) | pk_lanes_from(tested.most1, filter.least1);
+    }
     for (; columns != 0; columns &= columns - 1u)
         pk_keep(sink, found, at + 31u - clz(columns & (0u - columns)), count, PK_VEC, filter, rule);
 }
 
-PK_INLINE void pk_walk(pk_sink sink, pk_found *found, uint at, uint vectors, pk_prefilter filter, pk_rule rule)
+PK_INLINE void pk_walk(pk_sink sink, pk_found *found, uint at, uint vectors, pk_prefilter filter, pk_rule rule,
+                       uint kind)
 {
     uint end = at + vectors / PK_BLOCK * (PK_BLOCK * PK_VEC);
     uint rest = vectors - vectors / PK_BLOCK * PK_BLOCK; /* see PK_TASK_PART for why not % */
 
     for (; at < end; at += PK_BLOCK * PK_VEC)
-        pk_block(sink, found, at, PK_BLOCK, filter, rule);
+        pk_block(sink, found, at, PK_BLOCK, filter, rule, kind);
     if (rest != 0)
-        pk_block(sink, found, at, rest, filter, rule);
+        pk_block(sink, found, at, rest, filter, rule, kind);
 }
 
 /*
@@ -129,7 +134,7 @@ PK_INLINE void pk_stream(pk_sink sink, pk_found *found, uint begin, uint end, pk
         uint at = side == 0 ? first : first + up_to * PK_VEC;
         if (side == 1)
             filter = pk_prefilter_of((pk_bits)(sink.tau_key + 1u), rule, kind);
-        pk_walk(sink, found, at, side == 0 ? up_to : vectors - up_to, filter, rule);
+        pk_walk(sink, found, at, side == 0 ? up_to : vectors - up_to, filter, rule, kind);
     }
 }
 
