@@ -66,7 +66,7 @@ PK_INLINE void pk_store(pk_sink sink, pk_found *found, pk_rule rule)
 /* Finds what may reach the threshold among `count` elements from `at` on, every `step`-th, at most PK_LOOKED_AT.  No
  * branch: which of them do is anyone's guess. */
 PK_INLINE void pk_keep(pk_sink sink, pk_found *found, uint at, uint count, uint step, pk_prefilter filter,
-                           pk_rule rule)
+                           pk_rule rule, uint kind)
 {
     if (found->count > PK_FOUND - PK_LOOKED_AT)
         pk_store(sink, found, rule);
@@ -78,7 +78,7 @@ PK_INLINE void pk_keep(pk_sink sink, pk_found *found, uint at, uint count, uint 
         pk_condition test1 = (pk_condition)((bits & filter.mask) ^ filter.flip1);
         found->bits[end] = bits;
         found->at[end] = at;
-        end += (test0 >= filter.least0) | (test1 >= filter.least1);
+        end += (kind == PK_UNTESTED) | (test0 >= filter.least0) | (test1 >= filter.least1);
     }
     found->count = end;
 }
@@ -98,7 +98,7 @@ PK_INLINE void pk_block(pk_sink sink, pk_found *found, uint at, uint count, pk_p
         columns = pk_lanes_from(tested.most0, filter.least0) | pk_lanes_from(tested.most1, filter.least1);
     }
     for (; columns != 0; columns &= columns - 1u)
-        pk_keep(sink, found, at + 31u - clz(columns & (0u - columns)), count, PK_VEC, filter, rule);
+        pk_keep(sink, found, at + 31u - clz(columns & (0u - columns)), count, PK_VEC, filter, rule, kind);
 }
 
 PK_INLINE void pk_walk(pk_sink sink, pk_found *found, uint at, uint vectors, pk_prefilter filter, pk_rule rule,
@@ -128,8 +128,8 @@ PK_INLINE void pk_stream(pk_sink sink, pk_found *found, uint begin, uint end, pk
     uint sides = sink.tau_key == PK_ALL ? 1u : 2u; /* no key is above the greatest */
 
     pk_prefilter filter = pk_prefilter_of(sink.tau_key, rule, kind);
-    pk_keep(sink, found, begin, first - begin, 1, filter, rule);
-    pk_keep(sink, found, first + vectors * PK_VEC, end - (first + vectors * PK_VEC), 1, filter, rule);
+    pk_keep(sink, found, begin, first - begin, 1, filter, rule, kind);
+    pk_keep(sink, found, first + vectors * PK_VEC, end - (first + vectors * PK_VEC), 1, filter, rule, kind);
     for (uint side = 0; side < sides; side++) {
         uint at = side == 0 ? first : first + up_to * PK_VEC;
         if (side == 1)
