@@ -55,7 +55,9 @@ PK_KERNEL void profk_filter(__global const pk_bits *input,
             bool may_reach = v < vectors;
             if (whole) {
                 __global const void *vector = elements + (at - skip);
-                may_reach = pk_one_may_reach((__global const pk_vector *)vector, filter);
+                pk_vector bits = *(__global const pk_vector *)vector;
+                may_reach = pk_may_reach(pk_tested(bits, filter.PK_MASK, filter.PK_FLIP0),
+                                         pk_tested(bits, filter.PK_MASK, filter.PK_FLIP1), filter);
             }
             hits |= may_reach ? 1u << j : 0;
         }

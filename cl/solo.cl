@@ -542,9 +542,9 @@ PK_INLINE pk_vector pk_exactly(pk_vector_signed roughly, pk_rough rough)
 /* Which of `count` vectors hold an element that may reach the filter's bound: a bit each. */
 PK_INLINE uint pk_hits(__global const pk_bits *elements, uint count, pk_prefilter filter)
 {
-    pk_vector mask = (pk_vector)(filter.mask);
-    pk_vector flip0 = (pk_vector)(filter.flip0), flip1 = (pk_vector)(filter.flip1);
-    pk_vector_signed least0 = (pk_vector_signed)(filter.least0), least1 = (pk_vector_signed)(filter.least1);
+    pk_vector mask = (pk_vector)(filter.PK_MASK);
+    pk_vector flip0 = (pk_vector)(filter.PK_FLIP0), flip1 = (pk_vector)(filter.PK_FLIP1);
+    pk_vector_signed least0 = (pk_vector_signed)((pk_condition)filter.PK_LEAST0), least1 = (pk_vector_signed)((pk_condition)filter.PK_LEAST1);
     pk_vector hits = (pk_vector)(0);
 
 #define PK_TEST(j)                                                                                                     \

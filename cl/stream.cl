@@ -28,7 +28,7 @@ typedef struct {
     __global pk_index *index;
     ulong first; /* index of element 0 */
     uint capacity;
-    pk_bits tau_key;
+    pk_word tau_key;
     pk_index tau_index;
 } pk_sink;
 
@@ -48,7 +48,8 @@ PK_INLINE void pk_store(pk_sink sink, pk_found *found, pk_rule rule)
     for (uint i = 0; i < count; i++) {
         pk_bits bits = (pk_bits)found->bits[i];
         uint at = found->at[i];
-        bool reaches = pk_reaches(pk_key(bits, rule), (pk_index)(sink.first + at), sink.tau_key, sink.tau_index);
+        pk_index index = (pk_index)(sink.first + at);
+        bool reaches = pk_reaches(pk_key(bits, rule), index, (pk_bits)sink.tau_key, sink.tau_index);
         found->bits[kept] = bits;
         found->at[kept] = at;
         kept += reaches ? 1u : 0;
@@ -66,7 +67,7 @@ PK_INLINE void pk_store(pk_sink sink, pk_found *found, pk_rule rule)
 /* Finds what may reach the threshold among `count` elements from `at` on, every `step`-th, at most PK_LOOKED_AT.  No
  * branch: which of them do is anyone's guess. */
 PK_INLINE void pk_keep(pk_sink sink, pk_found *found, uint at, uint count, uint step, pk_prefilter filter,
-                           pk_rule rule, uint kind)
+                           pk_rule rule)
 {
     if (found->count > PK_FOUND - PK_LOOKED_AT)
         pk_store(sink, found, rule);
@@ -74,43 +75,40 @@ PK_INLINE void pk_keep(pk_sink sink, pk_found *found, uint at, uint count, uint 
     uint end = found->count;
     for (uint j = 0; j < count; j++, at += step) {
         pk_bits bits = sink.elements[at];
-        pk_condition test0 = (pk_condition)((bits & filter.mask) ^ filter.flip0);
-        pk_condition test1 = (pk_condition)((bits & filter.mask) ^ filter.flip1);
+        pk_condition test0 = (pk_condition)((bits & filter.PK_MASK) ^ filter.PK_FLIP0);
+        pk_condition test1 = (pk_condition)((bits & filter.PK_MASK) ^ filter.PK_FLIP1);
         found->bits[end] = bits;
         found->at[end] = at;
-        end += (kind == PK_UNTESTED) | (test0 >= filter.least0) | (test1 >= filter.least1);
+        end += (test0 >= (pk_condition)filter.PK_LEAST0) | (test1 >= (pk_condition)filter.PK_LEAST1);
     }
     found->count = end;
 }
 
 /* Walks `count` whole vectors from element `at` on, at most PK_BLOCK of them: one raw test for all; where it lets
  * something through, the lane tells in which column. */
-PK_INLINE void pk_block(pk_sink sink, pk_found *found, uint at, uint count, pk_prefilter filter, pk_rule rule,
-                        uint kind)
+PK_INLINE void pk_block(pk_sink sink, pk_found *found, uint at, uint count, pk_prefilter filter, pk_rule rule)
 {
     __global const void *start = sink.elements + at;
-    uint columns = (1u << PK_VEC) - 1u;
+    pk_vector_signed most0, most1;
 
-    if (kind != PK_UNTESTED) {
-        pk_tested tested = pk_test((__global const pk_vector *)start, count, filter);
-        if (!pk_may_reach(tested, filter))
-            return;
-        columns = pk_lanes_from(tested.most0, filter.least0) | pk_lanes_from(tested.most1, filter.least1);
-    }
+    pk_test((__global const pk_vector *)start, count, filter, &most0, &most1);
+    if (!pk_may_reach(most0, most1, filter))
+        return;
+    uint columns = pk_lanes_from(most0, (pk_condition)filter.PK_LEAST0)
+                 | pk_lanes_from(most1, (pk_condition)filter.PK_LEAST1);
     for (; columns != 0; columns &= columns - 1u)
-        pk_keep(sink, found, at + 31u - clz(columns & (0u - columns)), count, PK_VEC, filter, rule, kind);
+        pk_keep(sink, found, at + 31u - clz(columns & (0u - columns)), count, PK_VEC, filter, rule);
 }
 
-PK_INLINE void pk_walk(pk_sink sink, pk_found *found, uint at, uint vectors, pk_prefilter filter, pk_rule rule,
-                       uint kind)
+PK_INLINE void pk_walk(pk_sink sink, pk_found *found, uint at, uint vectors, pk_prefilter filter, pk_rule rule)
 {
     uint end = at + vectors / PK_BLOCK * (PK_BLOCK * PK_VEC);
     uint rest = vectors - vectors / PK_BLOCK * PK_BLOCK; /* see PK_TASK_PART for why not % */
 
     for (; at < end; at += PK_BLOCK * PK_VEC)
-        pk_block(sink, found, at, PK_BLOCK, filter, rule, kind);
+        pk_block(sink, found, at, PK_BLOCK, filter, rule);
     if (rest != 0)
-        pk_block(sink, found, at, rest, filter, rule, kind);
+        pk_block(sink, found, at, rest, filter, rule);
 }
 
 /*
@@ -127,14 +125,14 @@ PK_INLINE void pk_stream(pk_sink sink, pk_found *found, uint begin, uint end, pk
     uint up_to = (uint)min(tied, (ulong)vectors);
     uint sides = sink.tau_key == PK_ALL ? 1u : 2u; /* no key is above the greatest */
 
-    pk_prefilter filter = pk_prefilter_of(sink.tau_key, rule, kind);
-    pk_keep(sink, found, begin, first - begin, 1, filter, rule, kind);
-    pk_keep(sink, found, first + vectors * PK_VEC, end - (first + vectors * PK_VEC), 1, filter, rule, kind);
+    pk_prefilter filter = pk_prefilter_of((pk_bits)sink.tau_key, rule, kind);
+    pk_keep(sink, found, begin, first - begin, 1, filter, rule);
+    pk_keep(sink, found, first + vectors * PK_VEC, end - (first + vectors * PK_VEC), 1, filter, rule);
     for (uint side = 0; side < sides; side++) {
         uint at = side == 0 ? first : first + up_to * PK_VEC;
         if (side == 1)
             filter = pk_prefilter_of((pk_bits)(sink.tau_key + 1u), rule, kind);
-        pk_walk(sink, found, at, side == 0 ? up_to : vectors - up_to, filter, rule, kind);
+        pk_walk(sink, found, at, side == 0 ? up_to : vectors - up_to, filter, rule);
     }
 }
 

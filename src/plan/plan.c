@@ -141,8 +141,6 @@ profk_status profk__plan_create(profk_context *ctx, const struct profk__tuned *t
     plan->flags = flags;
     plan->type = profk__type_get(plan->problem.type);
     plan->rule = profk__key_rule_make(plan->type, plan->problem.order, plan->problem.nan);
-    if (ctx->device.mixes_bytes && plan->type->nbytes == 1)
-        plan->rule.kind = PROFK__UNTESTED;
     plan->spec = make_spec(plan);
     TRY(profk__route_choose(plan));
     TRY(build(plan));

@@ -115,7 +115,6 @@ done:
  * Mesa's llvmpipe, which rusticl offers as a device, ends every loop of a work-item once all its loops together have
  * made 65535 iterations (LP_MAX_TGSI_LOOP_ITERATIONS in gallivm's lp_bld_limits.h; seen with Mesa 22.3.6), without a
  * word: results are then wrong.  Its kernels allow 32 work-items whatever they ask for, so that is what is counted on.
- * It also mixes up the bytes of vectors of 1-byte elements where raw bits are tested (Mesa 22.3.6 too).
  */
 static void note_llvmpipe(struct profk__device *device)
 {
@@ -123,7 +122,6 @@ static void note_llvmpipe(struct profk__device *device)
         return;
     device->loop_max = 65535;
     device->only_wg = 32;
-    device->mixes_bytes = 1;
 }
 
 profk_status profk__device_read(cl_device_id id, struct profk__device *ret)

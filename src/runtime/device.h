@@ -10,7 +10,6 @@ struct profk__device {
     int unified_memory;       /* device and host share memory */
     uint32_t loop_max;        /* iterations of all loops of a work-item before the driver ends them, 0 = no limit */
     uint32_t only_wg;         /* where loops have a limit: the one size of work-groups that is used */
-    int mixes_bytes;          /* the driver gives wrong results for cl/prefilter.clh's tests of 1-byte elements */
 };
 
 /* Reads everything about a device that OpenCL lists; facts.usable and facts.why_not say whether profk can use it. */

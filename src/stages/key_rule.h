@@ -21,14 +21,13 @@ struct profk__type {
 /* NULL for a number that is no type. */
 const struct profk__type *profk__type_get(uint32_t type);
 
-/* How keys and bits compare, for the raw test of the stream shape; PK_PLAIN_INTEGER .. of cl/stream.cl. */
+/* How keys and bits compare, for the raw test; PK_PLAIN_INTEGER .. of cl/prefilter.clh. */
 enum profk__key_kind {
     PROFK__PLAIN_INTEGER,
     PROFK__MAGNITUDE_INTEGER,
     PROFK__LARGEST_FLOAT,
     PROFK__SMALLEST_FLOAT,
-    PROFK__MAGNITUDE_FLOAT,
-    PROFK__UNTESTED /* no raw test: keys decide */
+    PROFK__MAGNITUDE_FLOAT
 };
 
 /* A pk_rule: a vector of eight unsigned integers of the element's width. */
