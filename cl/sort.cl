@@ -175,46 +175,65 @@ PK_KERNEL void profk_radix_scatter(__global const pk_bits *bits, __global const 
 }
 
 #if PK_WG == 1
+#define PK_WIDE_BITS 11u /* of a digit where one work-item sorts: the counts of two digits fill 16 KiB */
+#define PK_NARROW_BITS 8u /* where there are too few pairs for as many counts */
+#define PK_MANY 1024u
+
 /* A row's pairs and as much room again. */
 typedef struct {
     pk_pairs now, other;
 } pk_sheets;
 
-/* One stable pass of a single work-item over a digit: from sheets.now to sheets.other. */
-PK_INLINE void pk_pass(pk_sheets sheets, uint count, uint by_key, uint shift, pk_rule rule, __local uint *places)
+/* What is sorted by: the complemented key, so that ascending words are descending keys, or the index. */
+PK_INLINE ulong pk_sort_word(pk_pairs pairs, uint i, uint by_key, pk_rule rule)
 {
-    uint place = 0;
+    return by_key ? (ulong)(pk_bits)~pk_key(pairs.bits[i], rule) : (ulong)pairs.index[i];
+}
 
-    for (uint digit = 0; digit < PK_DIGITS; digit++)
-        places[digit] = 0;
-    for (uint i = 0; i < count; i++)
-        places[pk_sort_digit(sheets.now.bits[i], sheets.now.index[i], by_key, shift, rule)]++;
-    for (uint digit = 0; digit < PK_DIGITS; digit++) {
-        uint here = places[digit];
-        places[digit] = place;
+/* One stable pass over the digit of `bits` bits, `shift` bits up, from sheets.now to sheets.other.  counts[] says how
+ * often each value of it occurs; next[] is to say so of the digit above. */
+PK_INLINE void pk_pass(pk_sheets sheets, uint count, uint by_key, uint shift, uint bits, pk_rule rule,
+                       __local uint *counts, __local uint *next)
+{
+    uint mask = (1u << bits) - 1u, place = 0;
+    uint above = min(shift + bits, 63u); /* nobody reads what is counted above the last digit */
+
+    for (uint digit = 0; digit <= mask; digit++) {
+        uint here = counts[digit];
+        counts[digit] = place;
         place += here;
+        next[digit] = 0;
     }
     for (uint i = 0; i < count; i++) {
-        pk_bits bits = sheets.now.bits[i];
-        pk_index index = sheets.now.index[i];
-        uint to = places[pk_sort_digit(bits, index, by_key, shift, rule)]++;
-        sheets.other.bits[to] = bits;
-        sheets.other.index[to] = index;
+        ulong word = pk_sort_word(sheets.now, i, by_key, rule);
+        uint to = counts[(uint)(word >> shift) & mask]++;
+        next[(uint)(word >> above) & mask]++;
+        sheets.other.bits[to] = sheets.now.bits[i];
+        sheets.other.index[to] = sheets.now.index[i];
     }
 }
 
-/* Passes over the digits in which keys, or indices, differ. */
+/* Passes over the bits in which words differ, in as few digits as will do, all of one width. */
 PK_INLINE pk_sheets pk_sort_by(pk_sheets sheets, uint count, uint by_key, pk_rule rule, __local uint *places)
 {
-    ulong differ = 0;
+    uint most = count < PK_MANY ? PK_NARROW_BITS : PK_WIDE_BITS;
+    ulong first = count == 0 ? 0 : pk_sort_word(sheets.now, 0, by_key, rule), differ = 0;
 
     for (uint i = 1; i < count; i++)
-        differ |= by_key ? (ulong)(pk_key(sheets.now.bits[i], rule) ^ pk_key(sheets.now.bits[0], rule))
-                         : (ulong)(sheets.now.index[i] ^ sheets.now.index[0]);
-    for (uint shift = 0; shift < 64u && differ >> shift != 0; shift += PK_DIGIT_BITS) {
-        if (((differ >> shift) & (PK_DIGITS - 1u)) == 0)
-            continue;
-        pk_pass(sheets, count, by_key, shift, rule, places);
+        differ |= pk_sort_word(sheets.now, i, by_key, rule) ^ first;
+    if (differ == 0)
+        return sheets;
+    uint low = 63u - (uint)clz(differ & (0ul - differ)), high = 64u - (uint)clz(differ);
+    uint passes = (high - low + most - 1u) / most, bits = (high - low + passes - 1u) / passes;
+
+    for (uint digit = 0; digit < 1u << bits; digit++)
+        places[digit] = 0;
+    for (uint i = 0; i < count; i++)
+        places[(uint)(pk_sort_word(sheets.now, i, by_key, rule) >> low) & ((1u << bits) - 1u)]++;
+    for (uint pass = 0; pass < passes; pass++) {
+        uint of_pass = (pass & 1u) << PK_WIDE_BITS;
+        pk_pass(sheets, count, by_key, low + pass * bits, bits, rule, places + of_pass,
+                places + ((1u << PK_WIDE_BITS) - of_pass));
         pk_pairs swapped = sheets.now;
         sheets.now = sheets.other;
         sheets.other = swapped;
@@ -253,7 +272,7 @@ PK_KERNEL void profk_alone(__global pk_bits *winner_bits, __global pk_index *win
                            __global const pk_row *states, __global pk_bits *values, __global uint *indices32,
                            __global ulong *indices64, __global pk_bits *other_bits, __global pk_index *other_index)
 {
-    __local uint places[PK_DIGITS];
+    __local uint places[2u << PK_WIDE_BITS];
 
     PK_FOR_EACH_TASK(task, rows, list)
     {

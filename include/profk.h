@@ -95,7 +95,7 @@ enum { PROFK_MODE_EXACT, PROFK_MODE_APPROXIMATE };
  * launch; n < 2^31.  FULL: radix selection over the input, for large k/n and as last resort.  AUTO takes PROFK when
  * n >= 2^12, M <= n/4 and the workspace fits, else ROWS where n <= 2^14 or there are at least as many rows as compute
  * units, else FULL.  Tuning moves these limits; and where work-groups have one work-item (CPUs) ROWS comes first for as
- * many rows as compute units and k <= 512.
+ * many rows as compute units and k <= 512, and, once profk_tune() has measured it, for a short single row.
  */
 enum { PROFK_ROUTE_AUTO, PROFK_ROUTE_ROWS, PROFK_ROUTE_PROFK, PROFK_ROUTE_FULL };
 

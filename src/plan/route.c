@@ -153,17 +153,20 @@ static int profk_pays(const profk_plan *plan, const profk_params *params)
     return plan->problem.n >= tuned->profk_n_min && params->M <= plan->problem.n / tuned->profk_share;
 }
 
-/* Enough rows to keep every core busy, each read once by a work-item of its own.  Who forces what only the sampled
- * method has is not taken from it. */
-static int batch_pays(const profk_plan *plan)
+/* Rows read once, each by a work-item of its own: enough of them to keep every core busy, or a single one that is not
+ * worth the launches of the others.  Who forces what only the sampled method has is not taken from it. */
+static int walk_pays(const profk_plan *plan)
 {
     const profk_problem *p = &plan->problem;
     const profk_tuning *f = &plan->forced;
     uint32_t k = (uint32_t)p->k;
     int is_forced = f->S != 0 || f->t != 0 || f->M != 0 || f->count_start != 0 || f->filter_shape != 0;
 
-    return !is_forced && p->rows > 1 && p->rows >= plan->ctx->device.facts.compute_units && k <= plan->tuned.rows_batch_k
-        && rows_fit(plan) && profk__stage_rows_file(&plan->spec, p->n, k) == PROFK__FILE_SOLO;
+    int is_batch = p->rows > 1 && p->rows >= plan->ctx->device.facts.compute_units;
+    int is_short = p->rows == 1 && p->n <= plan->tuned.rows_first_n;
+
+    return !is_forced && (is_batch || is_short) && k <= plan->tuned.rows_first_k && rows_fit(plan)
+        && profk__stage_rows_file(&plan->spec, p->n, k) == PROFK__FILE_SOLO;
 }
 
 /* A buffer that is too large for the device's own sample size may not be for the paper's. */
@@ -171,7 +174,7 @@ static profk_status choose(profk_plan *plan, const profk_params *params)
 {
     profk_params others;
 
-    if (batch_pays(plan) && take_rows(plan) == PROFK_OK)
+    if (walk_pays(plan) && take_rows(plan) == PROFK_OK)
         return PROFK_OK;
     if (profk_pays(plan, params) && take_profk(plan, params) == PROFK_OK)
         return PROFK_OK;

@@ -28,9 +28,10 @@ struct profk__tuned {
     uint32_t candidate_ps;   /* what an element that reaches the threshold costs */
     uint32_t epsilon_ppb;    /* of exact plans that leave theirs at 0, in 1e-9 */
     uint32_t profk_n_min;    /* route auto samples rows from this length on, */
-    uint32_t profk_share;  /* while M is at most n / profk_share; */
+    uint32_t profk_share;    /* while M is at most n / profk_share; */
     uint32_t rows_n_max;     /* else a work-group selects a single row of up to this length */
-    uint32_t rows_batch_k;   /* route rows takes what has a row for each core while k is at most this, 0: not first */
+    uint32_t rows_first_k;   /* route rows goes first while k is at most this, 0: never, where each core has a row, */
+    uint32_t rows_first_n;   /* and for a single row of up to this length */
     uint32_t is_measured;    /* on the device itself */
 };
 

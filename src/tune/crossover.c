@@ -10,6 +10,7 @@
 
 #include <math.h>
 
+enum { SMALL_K = 16 };
 enum { FIT_S = 1 << 14, FIT_T = 1 << 3, FIT_FACTOR = 8, FIT_K = 1 << 11 };
 
 /* A cost in picoseconds, at least 1 so that it counts as known; the old one where noise hid it. */
@@ -79,11 +80,10 @@ static double route_seconds(struct profk__bench *bench, const struct profk__tune
 }
 
 /* The smallest n, a power of two, from which on `later` is the faster route. */
-static profk_status crossing(struct profk__bench *bench, const struct profk__tuned *tuned, uint32_t sooner,
-                             uint32_t later, uint32_t first_n, uint32_t last_n, uint32_t *ret)
+static profk_status crossing(struct profk__bench *bench, const struct profk__tuned *tuned, uint32_t k,
+                             uint32_t sooner, uint32_t later, uint32_t first_n, uint32_t last_n, uint32_t *ret)
 {
     profk_status st = PROFK_OK;
-    enum { K = 16 };
     uint32_t n = last_n;
     int may_go_on = 0;
 
@@ -91,7 +91,7 @@ static profk_status crossing(struct profk__bench *bench, const struct profk__tun
         TRY(profk__bench_may_go_on(bench, "routes", &may_go_on));
         if (!may_go_on)
             goto done; /* what was before stays */
-        if (route_seconds(bench, tuned, n, K, later) >= route_seconds(bench, tuned, n, K, sooner))
+        if (route_seconds(bench, tuned, n, k, later) >= route_seconds(bench, tuned, n, k, sooner))
             break;
     }
     *ret = 2 * n;
@@ -124,15 +124,21 @@ done:
 profk_status profk__tune_crossovers(struct profk__bench *bench, struct profk__tuned *tuned)
 {
     profk_status st = PROFK_OK;
-    uint32_t full_n = tuned->rows_n_max + 1;
+    uint32_t full_n = tuned->rows_n_max + 1, profk_n = tuned->rows_first_n + 1;
+    uint32_t k = 2 * tuned->rows_first_k > SMALL_K ? 2 * tuned->rows_first_k : SMALL_K; /* that of no walk */
 
-    TRY(crossing(bench, tuned, PROFK_ROUTE_ROWS, PROFK_ROUTE_FULL, 1 << 10, 1 << 17, &full_n));
+    TRY(crossing(bench, tuned, k, PROFK_ROUTE_ROWS, PROFK_ROUTE_FULL, 4 * k, 1 << 17, &full_n));
     tuned->rows_n_max = full_n - 1;
-    TRY(crossing(bench, tuned, PROFK_ROUTE_ROWS, PROFK_ROUTE_PROFK, 1 << 12, 1 << 17, &tuned->profk_n_min));
+    TRY(crossing(bench, tuned, k, PROFK_ROUTE_ROWS, PROFK_ROUTE_PROFK, 1 << 12, 1 << 17, &tuned->profk_n_min));
+    if (tuned->rows_first_k != 0) {
+        TRY(crossing(bench, tuned, SMALL_K, PROFK_ROUTE_ROWS, PROFK_ROUTE_PROFK, 1 << 12, 1 << 20, &profk_n));
+        tuned->rows_first_n = profk_n - 1;
+    }
     TRY(buffer_share(bench, tuned));
-    profk__text_add(bench->report, "routes: profk from n = %lu on while M <= n / %lu; else rows up to n = %lu, then full\n",
-                    (unsigned long)tuned->profk_n_min, (unsigned long)tuned->profk_share,
-                    (unsigned long)tuned->rows_n_max);
+    profk__text_add(bench->report, "routes: rows first up to n = %lu, k = %lu; profk from n = %lu on while M <= n / %lu; "
+                    "else rows up to n = %lu, then full\n", (unsigned long)tuned->rows_first_n,
+                    (unsigned long)tuned->rows_first_k, (unsigned long)tuned->profk_n_min,
+                    (unsigned long)tuned->profk_share, (unsigned long)tuned->rows_n_max);
 done:
     return st;
 }

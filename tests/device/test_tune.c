@@ -287,7 +287,8 @@ static struct profk__tuned random_tuned(const struct profk__tuned *base, uint64_
     t.profk_n_min = among(state, 1 << 10, 10000);
     t.profk_share = among(state, 1, 64);
     t.rows_n_max = among(state, 0, 10000);
-    t.rows_batch_k = among(state, 0, 2 * K);
+    t.rows_first_k = among(state, 0, 2 * K);
+    t.rows_first_n = among(state, 0, 1 << 18);
     return t;
 }
 

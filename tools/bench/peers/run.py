@@ -7,7 +7,7 @@ What is missing is installed first, under build/peers (numpy, torch, faiss-cpu) 
 --skip-install.  In every round each peer gets its turn at each cell; the minimum of all calls counts.  A LIST is that
 of `profk bench`: 1000,2^20 or 2^16..2^28*4.  The data are normal floats, made by profk bench --dump.
 
-What each one returns: profk and torch.topk values and indices, by rank; numpy.argpartition indices; the faiss heap
+What each one returns: profk (--sort none beside it) and torch.topk values and indices, by rank; numpy.argpartition indices; the faiss heap
 values and indices; the rest values.  Those that change their input work on a copy, which is part of their time.
 """
 import argparse
@@ -146,10 +146,11 @@ def bench(arguments, *options):
 
 
 def ask_profk(arguments, request):
-    data = bench(arguments, "--input", request["path"], "--dtype", "f32", "-n", str(request["n"]), "-k",
-                 str(request["k"]), "--rows", str(request["rows"]), "--runs", str(request["calls"]))
-    cell = data["cells"][0]
-    return {"ms": [cell["min_ms"], cell["median_ms"]], "read_ms": cell["read_ms"], "route": cell["route"]}
+    cells = [bench(arguments, "--input", request["path"], "--dtype", "f32", "-n", str(request["n"]), "-k",
+                   str(request["k"]), "--rows", str(request["rows"]), "--runs", str(request["calls"]), "--sort",
+                   sort)["cells"][0] for sort in ("rank", "none")]
+    return {"ms": [cells[0]["min_ms"], cells[0]["median_ms"]], "read_ms": min(cell["read_ms"] for cell in cells),
+            "route": cells[0]["route"], "unsorted_ms": cells[1]["min_ms"]}
 
 
 class Cell:
@@ -157,7 +158,7 @@ class Cell:
 
     def __init__(self, rows, n, k):
         self.rows, self.n, self.k = rows, n, k
-        self.times, self.read, self.route, self.kth, self.errors = {}, [], None, {}, {}
+        self.times, self.read, self.unsorted, self.route, self.kth, self.errors = {}, [], [], None, {}, {}
 
     def take(self, name, reply):
         if "error" in reply:
@@ -167,6 +168,7 @@ class Cell:
         self.times.setdefault(name, []).append(reply["ms"])
         if name == "profk":
             self.read.append(reply["read_ms"])
+            self.unsorted.append(reply["unsorted_ms"])
             self.route = reply["route"]
         else:
             self.kth[name] = reply["kth"]
@@ -181,7 +183,8 @@ class Cell:
             stop(f"the peers do not agree at n {self.n}, k {self.k}: {self.kth}")
         peers = {name: self.times_of(name) for name in self.times if name != "profk"}
         result = {"n": self.n, "k": self.k, "rows": self.rows, "dtype": "f32",
-                  "profk": dict(self.times_of("profk"), read_ms=min(self.read), route=self.route), "peers": peers,
+                  "profk": dict(self.times_of("profk"), read_ms=min(self.read), route=self.route,
+                                unsorted_ms=min(self.unsorted)), "peers": peers,
                   "errors": self.errors}
         if peers:
             best = min(peers, key=lambda name: peers[name]["min_ms"])
@@ -211,29 +214,42 @@ def measure(arguments, cell, path, peers, device, workers):
 # --- results ----------------------------------------------------------------------------------------------------
 
 
+def mean_of(results):
+    ratios = [cell["speedup"] for cell in results if "speedup" in cell]
+    return math.exp(statistics.mean(map(math.log, ratios))) if ratios else None
+
+
+def write_results(arguments, facts, results):
+    """After each cell: what was measured survives an interruption."""
+    data = {"bench": "peers", "device": facts["device"], "platform": facts["platform"], "driver": facts["driver"],
+            "version": facts["version"], "rounds": arguments.rounds, "geometric_mean": mean_of(results),
+            "cells": results}
+    written = arguments.json.with_suffix(".new")
+    written.write_text(json.dumps(data, indent=1) + "\n")
+    written.replace(arguments.json)
+
+
 def print_results(results, peers):
     names = [name for name in peers if any(name in cell["peers"] for cell in results)]
-    heading = ["rows", "n", "k", "read ms", "profk ms", "route"] + names + ["best peer / profk"]
+    heading = ["rows", "n", "k", "read ms", "profk ms", "unsorted ms", "route"] + names + ["best peer / profk"]
     print("| " + " | ".join(heading) + " |\n|" + " ---: |" * len(heading))
     for cell in results:
         row = [cell["rows"], cell["n"], cell["k"], f"{cell['profk']['read_ms']:.3f}",
-               f"{cell['profk']['min_ms']:.3f}", cell["profk"]["route"]]
+               f"{cell['profk']['min_ms']:.3f}", f"{cell['profk']['unsorted_ms']:.3f}", cell["profk"]["route"]]
         row += [f"{cell['peers'][name]['min_ms']:.3f}" if name in cell["peers"] else "-" for name in names]
         row.append(f"{cell['speedup']:.2f}" if "speedup" in cell else "-")
         print("| " + " | ".join(map(str, row)) + " |")
 
 
 def summary(results):
-    ratios = [cell["speedup"] for cell in results if "speedup" in cell]
     misses = [cell for cell in results if cell.get("speedup", 1.0) < 1.0]
-    mean = math.exp(statistics.mean(map(math.log, ratios))) if ratios else None
+    mean = mean_of(results)
     if mean is not None:
-        print(f"\ngeometric mean of best peer / profk: {mean:.2f} over {len(ratios)} cells; "
-              f"slower than the best peer in {len(misses)}")
+        print(f"\ngeometric mean of best peer / profk: {mean:.2f} over "
+              f"{sum('speedup' in cell for cell in results)} cells; slower than the best peer in {len(misses)}")
     for cell in misses:
         print(f"  slower: rows {cell['rows']}, n {cell['n']}, k {cell['k']}: {cell['best_peer']} takes "
               f"{cell['speedup']:.2f} of profk's time")
-    return mean
 
 
 def default_profk():
@@ -307,15 +323,12 @@ def main():
         note(f"{number_of}/{len(cells)}: rows {cell.rows}, n {cell.n}, k {cell.k}")
         measure(arguments, cell, path, peers, facts["device"], workers)
         results.append(cell.result())
+        write_results(arguments, facts, results)
     for worker in workers.values():
         worker.close()
     path.unlink()
     print_results(results, peers)
-    mean = summary(results)
-    arguments.json.write_text(json.dumps({"bench": "peers", "device": facts["device"], "platform": facts["platform"],
-                                          "driver": facts["driver"], "version": facts["version"],
-                                          "rounds": arguments.rounds, "geometric_mean": mean, "cells": results},
-                                         indent=1) + "\n")
+    summary(results)
     note(f"results in {arguments.json}")
 
 
