@@ -379,7 +379,9 @@ PROFK_API void profk_plan_destroy(profk_plan *plan);
  * selection.
  *
  * PROFK_ERR_ARGUMENT       a NULL pointer, a queue or buffer of another context or device, a buffer too small, chunks
- *                          that do not tile [0, n), wait_list NULL with wait_count > 0 or the reverse
+ *                          that do not tile [0, n), outputs or the workspace that overlap one another or the input
+ *                          (gaps between rows count) in a buffer or its sub-buffers, wait_list NULL with wait_count > 0
+ *                          or the reverse, an event of another context
  * PROFK_ERR_UNSUPPORTED    a CL_MEM_USE_HOST_PTR buffer whose host memory is not aligned to its elements
  * PROFK_ERR_DEVICE_MEMORY  no memory for the workspace
  * PROFK_ERR_BUILD          as profk_plan_create(), for the full selection

@@ -108,6 +108,87 @@ done:
     return st;
 }
 
+static profk_status check_wait_list(const profk_plan *plan, cl_uint count, const cl_event *list)
+{
+    if ((count > 0) != (list != NULL))
+        return profk__fail(PROFK_ERR_ARGUMENT, "wait_count is %u but wait_list is %s", (unsigned)count,
+                           list == NULL ? "NULL" : "not NULL");
+    for (cl_uint i = 0; i < count; i++) {
+        cl_context context = NULL;
+        if (list[i] == NULL
+            || clGetEventInfo(list[i], CL_EVENT_CONTEXT, sizeof context, &context, NULL) != CL_SUCCESS)
+            return profk__fail(PROFK_ERR_ARGUMENT, "wait_list[%u] is no event", (unsigned)i);
+        if (context != plan->ctx->cl)
+            return profk__fail(PROFK_ERR_ARGUMENT, "wait_list[%u] belongs to another context than the plan", (unsigned)i);
+    }
+    return PROFK_OK;
+}
+
+/* Bytes of a buffer that is no part of another. */
+struct span {
+    cl_mem buffer;
+    uint64_t begin, end;
+    const char *name;
+};
+
+static profk_status span_of(cl_mem buffer, uint64_t start, uint64_t count, uint64_t nbytes, const char *name,
+                            struct span *ret)
+{
+    profk_status st = PROFK_OK;
+    uint64_t begin = start * nbytes;
+
+    TRY(profk__find_parent(&buffer, &begin));
+    *ret = (struct span){buffer, begin, begin + count * nbytes, name};
+done:
+    return st;
+}
+
+static profk_status check_apart(const struct span *a, const struct span *b)
+{
+    if (a->buffer != b->buffer || a->begin >= b->end || b->begin >= a->end)
+        return PROFK_OK;
+    return profk__fail(PROFK_ERR_ARGUMENT, "%s and %s overlap in one buffer", a->name, b->name);
+}
+
+/* What is written must lie apart from all else: the input is read again after the first rows are written. */
+static profk_status check_overlaps(const profk_plan *plan, const profk_io *io)
+{
+    profk_status st = PROFK_OK;
+    const profk_problem *p = &plan->problem;
+    uint64_t results = p->rows * p->k;
+    const struct {
+        cl_mem buffer;
+        uint64_t start, count, nbytes;
+        const char *name;
+    } outputs[] = {
+        {io->values, io->values_offset, results, plan->type->nbytes, "values"},
+        {io->indices, io->indices_offset, results, p->index == PROFK_INDEX_U32 ? 4 : 8, "indices"},
+        {io->row_results, io->row_results_offset, p->rows, sizeof(profk_row), "row_results"},
+        {plan->workspace.buffer, plan->workspace.start_nbytes, plan->layout.total_nbytes, 1, "the workspace"},
+    };
+    struct span written[4], read;
+    size_t count = 0;
+
+    for (size_t i = 0; i < 4; i++) {
+        if (outputs[i].buffer == NULL || outputs[i].count == 0)
+            continue;
+        TRY(span_of(outputs[i].buffer, outputs[i].start, outputs[i].count, outputs[i].nbytes, outputs[i].name,
+                    &written[count]));
+        for (size_t j = 0; j < count; j++)
+            TRY(check_apart(&written[j], &written[count]));
+        count++;
+    }
+    for (size_t i = 0; i < io->chunk_count && !profk__problem_is_empty(p); i++) {
+        const profk_chunk *chunk = &io->chunks[i];
+        TRY(span_of(chunk->buffer, chunk->offset, chunk->count + (p->rows - 1) * p->row_stride, plan->type->nbytes,
+                    "the input", &read));
+        for (size_t j = 0; j < count; j++)
+            TRY(check_apart(&read, &written[j]));
+    }
+done:
+    return st;
+}
+
 profk_status profk__io_check(const profk_plan *plan, cl_command_queue queue, const profk_io *caller_io,
                              cl_uint wait_count, const cl_event *wait_list, struct profk__call *ret)
 {
@@ -119,11 +200,7 @@ profk_status profk__io_check(const profk_plan *plan, cl_command_queue queue, con
 
     TRY(profk__struct_in(&io, sizeof io, sizeof io, caller_io, "profk_io"));
     TRY(check_queue(plan, queue));
-    if ((wait_count > 0) != (wait_list != NULL)) {
-        st = profk__fail(PROFK_ERR_ARGUMENT, "wait_count is %u but wait_list is %s", (unsigned)wait_count,
-                         wait_list == NULL ? "NULL" : "not NULL");
-        goto done;
-    }
+    TRY(check_wait_list(plan, wait_count, wait_list));
     if (!profk__problem_is_empty(p))
         TRY(check_chunks(plan, &io));
     if (io.values != NULL && results > 0)
@@ -132,6 +209,7 @@ profk_status profk__io_check(const profk_plan *plan, cl_command_queue queue, con
         TRY(check_buffer(plan, io.indices, io.indices_offset, results, p->index == PROFK_INDEX_U32 ? 4 : 8, "indices"));
     if (io.row_results != NULL)
         TRY(check_buffer(plan, io.row_results, io.row_results_offset, p->rows, sizeof(profk_row), "row_results"));
+    TRY(check_overlaps(plan, &io));
     call.chunks = io.chunks;
     call.chunk_count = io.chunk_count;
     call.output = (struct profk__output){io.values, io.indices, io.values_offset, io.indices_offset, p->sort, p->index,

@@ -52,7 +52,8 @@ struct profk__layout {
 };
 
 struct profk__workspace {
-    cl_mem buffer; /* the plan's own or the caller's, retained; NULL before the first run */
+    cl_mem buffer; /* the plan's own or the caller's, retained, no sub-buffer; NULL before the first run */
+    uint64_t start_nbytes; /* in it */
     cl_mem section[PROFK__SECTION_COUNT];
     int summary_is_written; /* the device has been told to write it */
 };
@@ -135,6 +136,9 @@ profk_status profk__layout_make(profk_plan *plan);
 
 /* Cuts buffer, from offset_nbytes on, into the plan's sections. */
 profk_status profk__workspace_cut(profk_plan *plan, cl_mem buffer, uint64_t offset_nbytes);
+
+/* Of a sub-buffer: its parent, and the place there. */
+profk_status profk__find_parent(cl_mem *buffer, uint64_t *offset_nbytes);
 profk_status profk__workspace_allocate(profk_plan *plan);
 void profk__workspace_release(profk_plan *plan);
 

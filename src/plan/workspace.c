@@ -172,8 +172,7 @@ void profk__workspace_release(profk_plan *plan)
     plan->workspace.buffer = NULL;
 }
 
-/* A sub-buffer cannot be cut again: its parent is. */
-static profk_status find_parent(cl_mem *buffer, uint64_t *offset_nbytes)
+profk_status profk__find_parent(cl_mem *buffer, uint64_t *offset_nbytes)
 {
     profk_status st = PROFK_OK;
     cl_mem parent = NULL;
@@ -209,7 +208,7 @@ profk_status profk__workspace_cut(profk_plan *plan, cl_mem buffer, uint64_t offs
 
     profk__workspace_release(plan);
     keep_summary(plan);
-    TRY(find_parent(&buffer, &offset_nbytes));
+    TRY(profk__find_parent(&buffer, &offset_nbytes));
     for (int i = 0; i < PROFK__SECTION_COUNT; i++) {
         const struct profk__layout *layout = &plan->layout;
         cl_buffer_region region = {(size_t)(offset_nbytes + layout->offset_nbytes[i]), (size_t)layout->nbytes[i]};
@@ -222,6 +221,7 @@ profk_status profk__workspace_cut(profk_plan *plan, cl_mem buffer, uint64_t offs
     }
     TRY_CL(clRetainMemObject(buffer));
     plan->workspace.buffer = buffer;
+    plan->workspace.start_nbytes = offset_nbytes;
 done:
     if (st != PROFK_OK)
         profk__workspace_release(plan);

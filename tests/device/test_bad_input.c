@@ -53,7 +53,8 @@ struct arguments {
 };
 
 /* Handles that a case can put into a field. */
-enum { PLAIN, OTHER_BUFFER, OTHER_QUEUE, SMALL_BUFFER, TINY_BUFFER, IMAGE, EVENT, SUB_DEVICE, PART_QUEUE, HANDLES };
+enum { PLAIN, OTHER_BUFFER, OTHER_QUEUE, SMALL_BUFFER, TINY_BUFFER, IMAGE, EVENT, SUB_DEVICE, PART_QUEUE, INPUT, SHARED,
+       OTHER_EVENT, HANDLES };
 
 struct change {
     size_t at, nbytes; /* of the field in struct arguments; nbytes 0: no change */
@@ -212,6 +213,21 @@ static const struct refused cases[] = {
     {"queue of another device", EXECUTE, ARG, "queue", {PUT(call.queue, PART_QUEUE)}},
     {"wait_count without wait_list", EXECUTE, ARG, "wait_list", {SET(call.wait_count, 1)}},
     {"wait_list without wait_count", EXECUTE, ARG, "wait_list", {PUT(call.wait_list, EVENT)}},
+    {"event of another context",
+     EXECUTE,
+     ARG,
+     "wait_list[0] belongs",
+     {PUT(call.wait_list, OTHER_EVENT), SET(call.wait_count, 1)}},
+    {"values in the input", EXECUTE, ARG, "overlap", {PUT(io.values, INPUT)}},
+    {"indices in the input", EXECUTE, ARG, "overlap", {PUT(io.indices, INPUT)}},
+    {"row_results in the input", EXECUTE, ARG, "overlap", {PUT(io.row_results, INPUT)}},
+    {"values in indices", EXECUTE, ARG, "overlap", {PUT(io.values, SHARED), PUT(io.indices, SHARED)}},
+    {"the last byte of values in indices",
+     EXECUTE,
+     ARG,
+     "overlap",
+     {PUT(io.values, SHARED), PUT(io.indices, SHARED), SET(io.indices_offset, 6)}},
+    {"row_results in indices", EXECUTE, ARG, "overlap", {PUT(io.row_results, SHARED), PUT(io.indices, SHARED)}},
     {"chunks NULL", EXECUTE, ARG, "chunk", {SET(io.chunks, 0)}},
     {"chunk_count 0", EXECUTE, ARG, "chunk", {SET(io.chunk_count, 0)}},
     {"chunk.kind 1", EXECUTE, ARG, "kind", {SET(chunk.kind, 1)}},
@@ -385,7 +401,7 @@ static bool good_call_works(profk_plan *plan)
 struct elsewhere {
     cl_context other, pair;
     cl_device_id parts[2];
-    cl_event event;
+    cl_event event, other_event;
     profk_context *part_ctx; /* on parts[0]; parts[1] has the queue */
 };
 
@@ -424,6 +440,11 @@ static void open_elsewhere(struct elsewhere *e)
     e->event = clCreateUserEvent(fixture.cl, &code);
     assert_int_equal(code, CL_SUCCESS);
     handles[EVENT] = &e->event;
+    e->other_event = clCreateUserEvent(e->other, &code);
+    assert_int_equal(code, CL_SUCCESS);
+    handles[OTHER_EVENT] = &e->other_event;
+    handles[INPUT] = good.chunk.buffer;
+    handles[SHARED] = buffer_of(fixture.cl, 1 << 12);
     if (!split_device(e))
         return;
     handles[SUB_DEVICE] = e->parts[0];
@@ -438,6 +459,8 @@ static void open_elsewhere(struct elsewhere *e)
 static void close_elsewhere(struct elsewhere *e)
 {
     clReleaseMemObject(handles[OTHER_BUFFER]);
+    clReleaseMemObject(handles[SHARED]);
+    clReleaseEvent(e->other_event);
     clReleaseMemObject(handles[SMALL_BUFFER]);
     clReleaseMemObject(handles[TINY_BUFFER]);
     if (handles[IMAGE])
@@ -862,6 +885,64 @@ static void workspaces_that_do_not_fit(void **state)
     close_elsewhere(&e);
 }
 
+static profk_status execute_with(profk_plan *plan, cl_mem values, uint64_t values_offset, cl_mem indices,
+                                 uint64_t indices_offset)
+{
+    profk_io io = good.io;
+
+    io.chunks = &good.chunk;
+    io.row_results = NULL;
+    io.values = values;
+    io.values_offset = values_offset;
+    io.indices = indices;
+    io.indices_offset = indices_offset;
+    return profk_execute(plan, fixture.queues[0], &io, 0, NULL, NULL);
+}
+
+/* Neighbours in one buffer are no overlap; parts of one buffer may be one, and so may the workspace. */
+static void places_in_one_buffer(void **state)
+{
+    const profk_problem problem = good.problem;
+    profk_info info = {.struct_size = sizeof info};
+    profk_plan *plan = NULL;
+    unsigned char found[K * (sizeof(float) + sizeof(uint64_t))];
+    cl_uint align_bits = 0;
+    cl_int code;
+
+    (void)state;
+    clGetDeviceInfo(fixture.device, CL_DEVICE_MEM_BASE_ADDR_ALIGN, sizeof align_bits, &align_bits, NULL);
+    assert_int_equal(profk_plan_create(fixture.ctx, &problem, NULL, 0, &plan), PROFK_OK);
+    assert_int_equal(profk_plan_info(plan, &info), PROFK_OK);
+    size_t align = align_bits / 8, workspace = (size_t)(info.workspace_nbytes + align - 1) / align * align;
+    cl_mem whole = buffer_of(fixture.cl, workspace + 4096);
+
+    assert_int_equal(execute_with(plan, whole, 0, whole, K * sizeof(float) / sizeof(uint64_t)), PROFK_OK);
+    assert_int_equal(clEnqueueReadBuffer(fixture.queues[0], whole, CL_TRUE, 0, sizeof found, found, 0, NULL, NULL), 0);
+    for (size_t r = 0; r < K; r++) {
+        uint64_t index;
+        memcpy(&index, found + K * sizeof(float) + r * sizeof index, sizeof index);
+        assert_int_equal(index, right[r]);
+        assert_memory_equal(found + r * sizeof(float), &input[OFFSET + right[r]], sizeof(float));
+    }
+
+    cl_buffer_region region = {align, 2048};
+    cl_mem part = clCreateSubBuffer(whole, CL_MEM_READ_WRITE, CL_BUFFER_CREATE_TYPE_REGION, &region, &code);
+    assert_int_equal(code, CL_SUCCESS);
+    assert_int_equal(execute_with(plan, whole, align / sizeof(float) - K, part, 0), PROFK_OK);
+    assert_int_equal(execute_with(plan, whole, align / sizeof(float) - K + 1, part, 0), PROFK_ERR_ARGUMENT);
+    assert_non_null(strstr(profk_context_message(NULL), "overlap"));
+
+    assert_int_equal(profk_plan_set_workspace(plan, whole, 0), PROFK_OK);
+    assert_int_equal(execute_with(plan, whole, workspace / sizeof(float), NULL, 0), PROFK_OK);
+    assert_int_equal(execute_with(plan, whole, info.workspace_nbytes / sizeof(float) - 1, NULL, 0), PROFK_ERR_ARGUMENT);
+    assert_non_null(strstr(profk_context_message(NULL), "workspace"));
+    assert_int_equal(profk_plan_set_workspace(plan, NULL, 0), PROFK_OK);
+    assert_true(good_call_works(plan));
+    profk_plan_destroy(plan);
+    clReleaseMemObject(part);
+    clReleaseMemObject(whole);
+}
+
 /* Host memory that starts between two elements. */
 static void inputs_between_elements(void **state)
 {
@@ -1008,7 +1089,7 @@ static void without_a_device(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_case_is_refused),
+        cmocka_unit_test(every_case_is_refused), cmocka_unit_test(places_in_one_buffer),
         cmocka_unit_test(the_edges_are_accepted),
         cmocka_unit_test(longer_structs_are_accepted_if_zero),
         cmocka_unit_test(filled_structs_keep_to_their_size),
