@@ -421,7 +421,7 @@ PROFK_API profk_status profk_topk_host(profk_context *ctx, const profk_problem *
  *
  * Like profk_plan_describe() it writes at most room bytes with the final zero, and *need_ret, if not NULL, receives the
  * bytes that the whole text takes.  options may be NULL.  No device is needed.
- * ERR_ARGUMENT: path is NULL with room > 0, or options are wrong.
+ * ERR_ARGUMENT: path is NULL with room > 0, or options are wrong.  ERR_HOST_MEMORY.
  */
 PROFK_API profk_status profk_cache_path(const profk_options *options, char *path, size_t room, size_t *need_ret);
 
@@ -429,15 +429,15 @@ PROFK_API profk_status profk_cache_path(const profk_options *options, char *path
  * profk_cache_list() writes a line for each entry of that folder, sorted by name: file, kind (binary or tuning), bytes,
  * device, and what it is.  "" where the folder is missing or nothing is kept.  Room and need as in profk_cache_path();
  * another process may change the need between two calls.
- * ERR_ARGUMENT as profk_cache_path().  ERR_IO: the folder cannot be read.
+ * ERR_ARGUMENT as profk_cache_path().  ERR_IO: the folder cannot be read.  ERR_HOST_MEMORY.
  */
 PROFK_API profk_status profk_cache_list(const profk_options *options, char *text, size_t room, size_t *need_ret);
 
 /*
  * profk_cache_clear() removes profk's own files from that folder: entries of any release, and temporaries that nobody
  * has written to for an hour.  Other files and the folder stay.  *files_ret (may be NULL) receives how many were
- * removed, also on ERR_IO.  Contexts keep what they have in memory.
- * ERR_ARGUMENT: options are wrong.  ERR_IO: the folder cannot be read or a file not removed.
+ * removed, also on failure.  Contexts keep what they have in memory.
+ * ERR_ARGUMENT: options are wrong.  ERR_IO: the folder cannot be read or a file not removed.  ERR_HOST_MEMORY.
  */
 PROFK_API profk_status profk_cache_clear(const profk_options *options, uint64_t *files_ret);
 
@@ -467,7 +467,7 @@ PROFK_API profk_status profk_tune(profk_context *ctx, double budget_seconds, cha
  * device changes nothing.
  * ERR_ARGUMENT: ctx is NULL, no path, or the file is no such export.  ERR_UNSUPPORTED: nothing was tuned; or the file
  * is of another device, driver or release, and the message says which line differs.  ERR_IO: the file cannot be written
- * or read.
+ * or read.  ERR_HOST_MEMORY.
  */
 PROFK_API profk_status profk_tuning_export(const profk_context *ctx, const char *path);
 PROFK_API profk_status profk_tuning_import(profk_context *ctx, const char *path);

@@ -2,7 +2,18 @@
 #include "base/text.h"
 #include "runtime/context.h"
 
+#include <errno.h>
 #include <string.h>
+
+static profk_status fail_io(const struct profk__store *store, const char *what, int error)
+{
+    const char *folder = store->folder != NULL ? store->folder : "";
+
+    if (error == ENOMEM)
+        return profk__fail(PROFK_ERR_HOST_MEMORY, "no memory to %s the cache folder %s", what, folder);
+    return profk__fail(PROFK_ERR_IO, "cannot %s the cache folder %s (%s); look at its permissions", what, folder,
+                       strerror(error));
+}
 
 /* known must live as long as the store. */
 static profk_status open_store(const profk_options *options, profk_options *known, struct profk__store *store)
@@ -10,7 +21,9 @@ static profk_status open_store(const profk_options *options, profk_options *know
     profk_status st = PROFK_OK;
 
     TRY(profk__options_check(options, known));
-    profk__store_open(store, known);
+    int error = profk__store_open(store, known);
+    if (error != 0)
+        st = fail_io(store, "name", error);
 done:
     return st;
 }
@@ -20,12 +33,6 @@ static profk_status check_room(const char *text, size_t room, const char *name)
     if (text == NULL && room > 0)
         return profk__fail(PROFK_ERR_ARGUMENT, "%s: the text is NULL but has room", name);
     return PROFK_OK;
-}
-
-static profk_status fail_io(const struct profk__store *store, const char *what, int error)
-{
-    return profk__fail(PROFK_ERR_IO, "cannot %s the cache folder %s (%s); look at its permissions", what,
-                       store->folder != NULL ? store->folder : "", strerror(error));
 }
 
 profk_status profk_cache_path(const profk_options *options, char *path, size_t room, size_t *need_ret)

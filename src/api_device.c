@@ -118,7 +118,7 @@ static profk_status make_context(cl_context cl, const struct profk__device *devi
     ctx->device = *device;
     ctx->tuned = profk__tuned_builtin(device);
     ctx->options = *options;
-    profk__store_open(&ctx->store, &ctx->options);
+    (void)profk__store_open(&ctx->store, &ctx->options); /* trouble with the store fails no call */
     ctx->options.cache_dir = NULL; /* the caller's text need not outlive the call */
     if (ctx->store.folder != NULL)
         ctx->device_key = make_device_key(device->facts.id);

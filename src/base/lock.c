@@ -29,7 +29,7 @@ void profk__lock_give(struct profk__lock *lock)
 profk_status profk__lock_init(struct profk__lock *lock)
 {
     if (pthread_mutex_init(&lock->handle, NULL) != 0)
-        return profk__fail(PROFK_ERR_HOST_MEMORY, "pthread_mutex_init failed: no resources for another mutex");
+        return profk__fail(PROFK_ERR_HOST_MEMORY, "no memory for another mutex (pthread_mutex_init)");
     return PROFK_OK;
 }
 

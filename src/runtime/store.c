@@ -34,28 +34,35 @@ static char *join(const char *head, const char *tail)
     return joined;
 }
 
-static char *folder_of_environment(void)
+/* The folder's name as two parts to be joined; 0 where nothing is to be kept. */
+static int folder_of_environment(const char **head_ret, const char **tail_ret)
 {
     const char *off = getenv("PROFK_CACHE"), *own = getenv("PROFK_CACHE_DIR");
     const char *xdg = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
 
+    *head_ret = own;
+    *tail_ret = "";
     if (off != NULL && strcmp(off, "0") == 0)
-        return NULL;
+        return 0;
     if (own != NULL)
-        return own[0] != '\0' ? join(own, "") : NULL;
+        return own[0] != '\0';
+    *head_ret = xdg;
+    *tail_ret = "/profk";
     if (xdg != NULL && xdg[0] == '/') /* its specification says to ignore what is relative */
-        return join(xdg, "/profk");
-    if (home != NULL && home[0] == '/')
-        return join(home, "/.cache/profk");
-    return NULL; /* never a folder that others can foresee: binaries are code */
+        return 1;
+    *head_ret = home;
+    *tail_ret = "/.cache/profk";
+    return home != NULL && home[0] == '/'; /* never a folder that others can foresee: binaries are code */
 }
 
-void profk__store_open(struct profk__store *store, const profk_options *options)
+int profk__store_open(struct profk__store *store, const profk_options *options)
 {
-    const char *folder = options->cache_dir;
+    const char *head = options->cache_dir, *tail = "";
+    int is_kept = head != NULL ? head[0] != '\0' : folder_of_environment(&head, &tail);
 
     store->options = options;
-    store->folder = folder == NULL ? folder_of_environment() : folder[0] != '\0' ? join(folder, "") : NULL;
+    store->folder = is_kept ? join(head, tail) : NULL;
+    return is_kept && store->folder == NULL ? ENOMEM : 0;
 }
 
 void profk__store_close(struct profk__store *store)
@@ -361,15 +368,17 @@ static void add_fact(struct profk__text *text, const struct parts *parts, const 
     profk__text_add(text, "  -");
 }
 
-static void list_entry(const struct profk__store *store, const char *name, struct profk__text *text)
+/* 0 or ENOMEM; an entry that has gone meanwhile, or is no file, is no failure. */
+static int list_entry(const struct profk__store *store, const char *name, struct profk__text *text)
 {
     enum profk__store_kind kind = kind_of_name(name);
     char *path = path_of_name(store, name), *file = NULL;
     struct parts parts;
     size_t nbytes = 0;
+    int error = path == NULL ? ENOMEM : profk__file_read(path, kinds[kind].most_nbytes, &file, &nbytes);
 
-    if (path == NULL || profk__file_read(path, kinds[kind].most_nbytes, &file, &nbytes) != 0)
-        goto done; /* gone by now, or no file */
+    if (error != 0)
+        goto done;
     profk__text_add(text, "%-29s  %s  %9zu", name, kinds[kind].word, nbytes);
     if (take_apart(kind, file, nbytes, &parts)) {
         add_fact(text, &parts, "device: ");
@@ -381,6 +390,7 @@ static void list_entry(const struct profk__store *store, const char *name, struc
 done:
     free(file);
     free(path);
+    return error == ENOMEM ? error : 0;
 }
 
 int profk__store_list(const struct profk__store *store, struct profk__text *text)
@@ -390,7 +400,7 @@ int profk__store_list(const struct profk__store *store, struct profk__text *text
 
     for (size_t i = 0; i < names.count && error == 0; i++)
         if (kind_of_name(names.at[i]) != PROFK__STORE_KIND_COUNT)
-            list_entry(store, names.at[i], text);
+            error = list_entry(store, names.at[i], text);
     free(names.at);
     return error;
 }

@@ -37,8 +37,8 @@ struct profk__store {
 };
 
 /* Finds the folder that options->cache_dir or the environment name; see profk_cache_path().  Touches no file.  options
- * must live as long as the store. */
-void profk__store_open(struct profk__store *store, const profk_options *options);
+ * must live as long as the store.  0, or ENOMEM: there is a folder, but no memory for its name, and nothing is kept. */
+int profk__store_open(struct profk__store *store, const profk_options *options);
 void profk__store_close(struct profk__store *store);
 
 /* 1: *body_ret holds nbytes and a final zero, to be freed by the caller.  0: there is no such entry. */
@@ -65,7 +65,7 @@ struct profk__store_line {
  */
 int profk__store_next(const char **at, struct profk__store_line *ret);
 
-/* Appends a line an entry, sorted by name: file, kind, bytes, device, what.  0 or the errno of the folder. */
+/* Appends a line an entry, sorted by name: file, kind, bytes, device, what.  0, the errno of the folder, or ENOMEM. */
 int profk__store_list(const struct profk__store *store, struct profk__text *text);
 
 /* Removes all entries, of any version and state, and temporaries that nobody has written to for an hour; counts them.

@@ -84,6 +84,12 @@ static profk_status make_file_key(const profk_context *ctx, char *key)
     return PROFK_OK;
 }
 
+static profk_status fail_file(const char *what, const char *path, int error)
+{
+    return profk__fail(error == ENOMEM ? PROFK_ERR_HOST_MEMORY : PROFK_ERR_IO, "cannot %s %s (%s)", what, path,
+                       error == ENOMEM ? "no memory" : strerror(error));
+}
+
 profk_status profk__tuned_export(profk_context *ctx, const char *path)
 {
     profk_status st = PROFK_OK;
@@ -101,7 +107,7 @@ profk_status profk__tuned_export(profk_context *ctx, const char *path)
     profk__tuned_write(&tuned, &file);
     error = profk__file_write(path, room, file.length);
     if (error != 0)
-        st = profk__fail(PROFK_ERR_IO, "cannot write %s (%s)", path, strerror(error));
+        st = fail_file("write", path, error);
 done:
     return st;
 }
@@ -131,7 +137,7 @@ profk_status profk__tuned_import(profk_context *ctx, const char *path)
     int error = profk__file_read(path, FILE_NBYTES_MAX, &bytes, &nbytes);
 
     if (error != 0) {
-        st = profk__fail(PROFK_ERR_IO, "cannot read %s (%s)", path, strerror(error));
+        st = fail_file("read", path, error);
         goto done;
     }
     divider = strstr(bytes, "\n" DIVIDER);
