@@ -13,7 +13,7 @@
 
 #define STORE PROFK_TEST_SCRATCH "/fault-store"
 
-enum { N = 5000, K = SCENARIO_K, CANARY = 0xCC };
+enum { N = SCENARIO_N, K = SCENARIO_K, CANARY = 0xCC };
 
 struct fixture fixture;
 static void (*end_faults)(void);

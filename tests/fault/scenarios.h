@@ -52,7 +52,7 @@ void scenarios_close(void);
 
 /* The selection of all scenarios; k is SCENARIO_K where the outputs are to be judged. */
 profk_problem problem_of(uint64_t k, uint32_t route);
-enum { SCENARIO_K = 10 };
+enum { SCENARIO_N = 5000, SCENARIO_K = 10 };
 
 /* Runs a plan of it into the scenarios' outputs; judge_outputs() then says what they hold. */
 profk_status execute(profk_plan *plan, cl_event *event);

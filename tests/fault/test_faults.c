@@ -7,7 +7,9 @@
  *   - the outputs are as before, or the row says certified and they are right, or it says they are not valid,
  *   - nothing is left behind: reference counts of what the caller owns and the bytes on the device are as before,
  *   - the next call succeeds, with the same plan where there is one.
- * Releases are not made to fail: the library could do nothing about it.
+ * Every call fails with CL_OUT_OF_RESOURCES.  The first and the last one of each entry point fail besides with every
+ * code that the specification of OpenCL 1.2 gives for it, and with codes that it does not know.  Releases are not made
+ * to fail: the library could do nothing about it.
  */
 #define _POSIX_C_SOURCE 200809L /* setenv */
 #include <setjmp.h>
@@ -38,7 +40,7 @@ struct entry {
 struct counts {
     struct entry entry[ENTRIES_MAX];
     size_t used;
-    uint64_t live_nbytes;
+    uint64_t live_nbytes, all;
 };
 
 static void read_counts(struct counts *ret)
@@ -51,13 +53,15 @@ static void read_counts(struct counts *ret)
     assert_int_equal(code, CL_SUCCESS);
     assert_int_equal(clReleaseContext(context), CL_SUCCESS); /* the layer writes its log */
     ret->used = 0;
-    ret->live_nbytes = 0;
+    ret->live_nbytes = ret->all = 0;
     file = fopen(LOG, "r");
     if (!file)
         fail_msg("the layer wrote no %s; does the ICD loader know OPENCL_LAYERS?", LOG);
     while (fscanf(file, "%47s %" SCNu64, e.name, &e.calls) == 2) {
         if (strcmp(e.name, "clCreateBuffer.live") == 0)
             ret->live_nbytes = e.calls;
+        else if (strcmp(e.name, "calls.all") == 0)
+            ret->all = e.calls;
         else if (!strchr(e.name, '.') && ret->used < ENTRIES_MAX)
             ret->entry[ret->used++] = e;
     }
@@ -76,11 +80,11 @@ static uint64_t calls_of(const struct counts *counts, const char *name)
 
 static profk_status status_of(const char *entry, int code)
 {
-    if (code == CL_OUT_OF_HOST_MEMORY)
-        return PROFK_ERR_HOST_MEMORY;
     switch (code) {
+    case CL_OUT_OF_HOST_MEMORY: return PROFK_ERR_HOST_MEMORY;
     case CL_MEM_OBJECT_ALLOCATION_FAILURE: return PROFK_ERR_DEVICE_MEMORY;
     case CL_DEVICE_NOT_AVAILABLE: return PROFK_ERR_DEVICE_LOST;
+    case CL_COMPILER_NOT_AVAILABLE: return PROFK_ERR_NO_COMPILER;
     default: return strcmp(entry, "clBuildProgram") == 0 ? PROFK_ERR_BUILD : PROFK_ERR_OPENCL;
     }
 }
@@ -163,6 +167,8 @@ static const char *leftover(void)
 /* What is wrong with how a run ended, NULL if nothing. */
 static const char *fault_of(const struct scenario *s, const char *entry, int code, const struct ending *o)
 {
+    char number[16];
+
     if (o->status == PROFK_OK)
         return !may_pass(s, entry) ? "the call succeeded" : o->verdict == RIGHT ? NULL : "success with wrong outputs";
     if (o->verdict == WRONG)
@@ -173,7 +179,8 @@ static const char *fault_of(const struct scenario *s, const char *entry, int cod
         return o->message[0] ? NULL : "no message";
     if (o->status != status_of(entry, code))
         return "the status is another one";
-    return strstr(o->message, entry) ? NULL : "the message does not name the call";
+    snprintf(number, sizeof number, "(%d)", code);
+    return strstr(o->message, entry) && strstr(o->message, number) ? NULL : "the message does not name call and code";
 }
 
 /* One fault: the nth call of entry from now on returns code. */
@@ -237,12 +244,111 @@ static void measure(const struct scenario *s, struct counts *ret)
     }
 }
 
-static void every_call_fails_once(void **state)
+/* ---- codes ---- */
+
+enum { CODES_MAX = 24 };
+
+/* What the specification lists for an entry point beyond CL_OUT_OF_RESOURCES and CL_OUT_OF_HOST_MEMORY. */
+static const struct listed {
+    const char *entry;
+    int codes[CODES_MAX]; /* the last is followed by 0 */
+} listed[] = {
+    {"clGetPlatformIDs", {CL_INVALID_VALUE}},
+    {"clGetPlatformInfo", {CL_INVALID_PLATFORM, CL_INVALID_VALUE}},
+    {"clGetDeviceIDs", {CL_INVALID_PLATFORM, CL_INVALID_DEVICE_TYPE, CL_INVALID_VALUE, CL_DEVICE_NOT_FOUND}},
+    {"clGetDeviceInfo", {CL_INVALID_DEVICE, CL_INVALID_VALUE}},
+    {"clCreateContext",
+     {CL_INVALID_PLATFORM, CL_INVALID_PROPERTY, CL_INVALID_VALUE, CL_INVALID_DEVICE, CL_DEVICE_NOT_AVAILABLE}},
+    {"clRetainContext", {CL_INVALID_CONTEXT}},
+    {"clGetContextInfo", {CL_INVALID_CONTEXT, CL_INVALID_VALUE}},
+    {"clCreateCommandQueue", {CL_INVALID_CONTEXT, CL_INVALID_DEVICE, CL_INVALID_VALUE, CL_INVALID_QUEUE_PROPERTIES}},
+    {"clRetainCommandQueue", {CL_INVALID_COMMAND_QUEUE}},
+    {"clGetCommandQueueInfo", {CL_INVALID_COMMAND_QUEUE, CL_INVALID_VALUE}},
+    {"clCreateBuffer",
+     {CL_INVALID_CONTEXT, CL_INVALID_VALUE, CL_INVALID_BUFFER_SIZE, CL_INVALID_HOST_PTR,
+      CL_MEM_OBJECT_ALLOCATION_FAILURE}},
+    {"clCreateSubBuffer",
+     {CL_INVALID_MEM_OBJECT, CL_INVALID_VALUE, CL_INVALID_BUFFER_SIZE, CL_MISALIGNED_SUB_BUFFER_OFFSET,
+      CL_MEM_OBJECT_ALLOCATION_FAILURE}},
+    {"clRetainMemObject", {CL_INVALID_MEM_OBJECT}},
+    {"clGetMemObjectInfo", {CL_INVALID_MEM_OBJECT, CL_INVALID_VALUE}},
+    {"clCreateProgramWithSource", {CL_INVALID_CONTEXT, CL_INVALID_VALUE}},
+    {"clCreateProgramWithBinary", {CL_INVALID_CONTEXT, CL_INVALID_VALUE, CL_INVALID_DEVICE, CL_INVALID_BINARY}},
+    {"clBuildProgram",
+     {CL_INVALID_PROGRAM, CL_INVALID_VALUE, CL_INVALID_DEVICE, CL_INVALID_BINARY, CL_INVALID_BUILD_OPTIONS,
+      CL_INVALID_OPERATION, CL_COMPILER_NOT_AVAILABLE, CL_BUILD_PROGRAM_FAILURE}},
+    {"clGetProgramInfo", {CL_INVALID_PROGRAM, CL_INVALID_VALUE, CL_INVALID_PROGRAM_EXECUTABLE}},
+    {"clCreateKernelsInProgram", {CL_INVALID_PROGRAM, CL_INVALID_PROGRAM_EXECUTABLE, CL_INVALID_VALUE}},
+    {"clCreateKernel",
+     {CL_INVALID_PROGRAM, CL_INVALID_PROGRAM_EXECUTABLE, CL_INVALID_KERNEL_NAME, CL_INVALID_KERNEL_DEFINITION,
+      CL_INVALID_VALUE}},
+    {"clGetKernelWorkGroupInfo", {CL_INVALID_DEVICE, CL_INVALID_VALUE, CL_INVALID_KERNEL}},
+    {"clSetKernelArg",
+     {CL_INVALID_KERNEL, CL_INVALID_ARG_INDEX, CL_INVALID_ARG_VALUE, CL_INVALID_MEM_OBJECT, CL_INVALID_SAMPLER,
+      CL_INVALID_ARG_SIZE}},
+    {"clWaitForEvents",
+     {CL_INVALID_VALUE, CL_INVALID_CONTEXT, CL_INVALID_EVENT, CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST}},
+    {"clGetEventInfo", {CL_INVALID_VALUE, CL_INVALID_EVENT}},
+    {"clRetainEvent", {CL_INVALID_EVENT}},
+    {"clFlush", {CL_INVALID_COMMAND_QUEUE}},
+    {"clFinish", {CL_INVALID_COMMAND_QUEUE}},
+    {"clEnqueueReadBuffer",
+     {CL_INVALID_COMMAND_QUEUE, CL_INVALID_CONTEXT, CL_INVALID_MEM_OBJECT, CL_INVALID_VALUE,
+      CL_INVALID_EVENT_WAIT_LIST, CL_MISALIGNED_SUB_BUFFER_OFFSET, CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST,
+      CL_MEM_OBJECT_ALLOCATION_FAILURE, CL_INVALID_OPERATION}},
+    {"clEnqueueCopyBuffer",
+     {CL_INVALID_COMMAND_QUEUE, CL_INVALID_CONTEXT, CL_INVALID_MEM_OBJECT, CL_INVALID_VALUE,
+      CL_INVALID_EVENT_WAIT_LIST, CL_MISALIGNED_SUB_BUFFER_OFFSET, CL_MEM_COPY_OVERLAP,
+      CL_MEM_OBJECT_ALLOCATION_FAILURE}},
+    {"clEnqueueFillBuffer",
+     {CL_INVALID_COMMAND_QUEUE, CL_INVALID_CONTEXT, CL_INVALID_MEM_OBJECT, CL_INVALID_VALUE,
+      CL_INVALID_EVENT_WAIT_LIST, CL_MISALIGNED_SUB_BUFFER_OFFSET, CL_MEM_OBJECT_ALLOCATION_FAILURE}},
+    {"clEnqueueNDRangeKernel",
+     {CL_INVALID_PROGRAM_EXECUTABLE, CL_INVALID_COMMAND_QUEUE, CL_INVALID_KERNEL, CL_INVALID_CONTEXT,
+      CL_INVALID_KERNEL_ARGS, CL_INVALID_WORK_DIMENSION, CL_INVALID_GLOBAL_WORK_SIZE, CL_INVALID_GLOBAL_OFFSET,
+      CL_INVALID_WORK_GROUP_SIZE, CL_INVALID_WORK_ITEM_SIZE, CL_MISALIGNED_SUB_BUFFER_OFFSET,
+      CL_MEM_OBJECT_ALLOCATION_FAILURE, CL_INVALID_EVENT_WAIT_LIST}},
+    {"clEnqueueMarkerWithWaitList", {CL_INVALID_COMMAND_QUEUE, CL_INVALID_CONTEXT, CL_INVALID_EVENT_WAIT_LIST}},
+};
+
+/* What any call may return: no host memory; a device that is gone; a vendor's own code; one that nobody knows. */
+static const int common_codes[] = {CL_OUT_OF_HOST_MEMORY, CL_DEVICE_NOT_AVAILABLE, -9999, -4321};
+
+enum { LISTED = sizeof listed / sizeof listed[0], COMMON = sizeof common_codes / sizeof common_codes[0] };
+
+/* In how many scenarios the codes of listed[i] were tried. */
+static unsigned tried[LISTED];
+
+static unsigned long faults, runs;
+
+static void fail_call(const struct scenario *s, const struct entry *entry, uint64_t nth, int code)
 {
-    static const int more_codes[] = {CL_OUT_OF_HOST_MEMORY, CL_MEM_OBJECT_ALLOCATION_FAILURE,
-                                     CL_DEVICE_NOT_AVAILABLE};
+    faults += !inject(s, entry->name, nth, code);
+    runs++;
+}
+
+/* The first and the last call fail with each code in turn; two scenarios are enough for an entry point. */
+static void fail_with_listed_codes(const struct scenario *s, const struct entry *entry)
+{
+    enum { SCENARIOS_EACH = 2 };
+    size_t i = 0;
+
+    while (i < LISTED && strcmp(listed[i].entry, entry->name) != 0)
+        i++;
+    if (i == LISTED)
+        fail_msg("%s is called, but its codes are not listed", entry->name);
+    if (tried[i]++ >= SCENARIOS_EACH)
+        return;
+    for (size_t c = 0; c < CODES_MAX && listed[i].codes[c]; c++) {
+        fail_call(s, entry, 1, listed[i].codes[c]);
+        if (entry->calls > 1)
+            fail_call(s, entry, entry->calls, listed[i].codes[c]);
+    }
+}
+
+static void every_call_fails(void **state)
+{
     static struct counts counts;
-    unsigned long faults = 0, runs = 0;
 
     (void)state;
     for (size_t i = 0; i < scenario_count; i++) {
@@ -254,12 +360,13 @@ static void every_call_fails_once(void **state)
         for (size_t e = 0; e < counts.used; e++) {
             const struct entry *entry = &counts.entry[e];
 
-            if (!is_wanted(s, entry->name))
+            if (!is_wanted(s, entry->name) || entry->calls == 0)
                 continue;
-            for (uint64_t nth = 1; nth <= entry->calls; nth++, runs++)
-                faults += !inject(s, entry->name, nth, CL_OUT_OF_RESOURCES);
-            for (size_t c = 0; c < 3 && entry->calls > 0; c++, runs++)
-                faults += !inject(s, entry->name, 1, more_codes[c]);
+            for (uint64_t nth = 1; nth <= entry->calls; nth++)
+                fail_call(s, entry, nth, CL_OUT_OF_RESOURCES);
+            for (size_t c = 0; c < COMMON; c++)
+                fail_call(s, entry, 1, common_codes[c]);
+            fail_with_listed_codes(s, entry);
         }
     }
     printf("%lu faults\n", runs);
@@ -295,7 +402,7 @@ static void end_faults(void)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_call_fails_once),
+        cmocka_unit_test(every_call_fails),
         cmocka_unit_test(a_build_without_a_log),
     };
     int status;

@@ -5,8 +5,12 @@
  *
  *   FAULT=NAME:NTH:CODE[,...]  the NTH call (from 1) of NAME returns CODE and does nothing; NTH 0 means every call.
  *                              Read at every call, so a test may change it while it runs.
+ *   FAULT=ALL:NTH:CODE         a driver that is gone: from the NTH call of any on, all calls but releases return CODE.
+ *   FAULT=DEVICE:NTH:CODE      a device that is gone: the same, but only for calls that need it (clEnqueue..., clFlush,
+ *                              clFinish, clWaitForEvents, clBuildProgram, clCreateBuffer and clCreateCommandQueue).
  *   PROFK_LAYER_LOG=FILE       rewritten at each clReleaseContext and at exit, one "NAME NUMBER" a line:
  *                              the calls of every entry point that was called, failed ones included, then
+ *                              calls.all (their sum),
  *                              clCreateBuffer.bytes (all buffers that were made), .live (those not yet freed) and
  *                              .peak (the most that lived at one time).  Sub-buffers count no bytes.
  *
@@ -104,6 +108,7 @@ static const char *const names[] = {STATUS_ENTRIES(STATUS_NAME) OBJECT_ENTRIES(O
 static struct _cl_icd_dispatch mine;        /* what the program calls */
 static const struct _cl_icd_dispatch *next; /* what we call */
 static atomic_ulong calls[ENTRY_COUNT];
+static atomic_ulong all_calls;
 static atomic_ullong made_nbytes, live_nbytes, peak_nbytes;
 
 static void write_log(void)
@@ -116,16 +121,43 @@ static void write_log(void)
     for (int i = 0; i < ENTRY_COUNT; i++)
         if (calls[i])
             fprintf(file, "%s %lu\n", names[i], (unsigned long)calls[i]);
+    fprintf(file, "calls.all %lu\n", (unsigned long)all_calls);
     fprintf(file, "clCreateBuffer.bytes %llu\n", (unsigned long long)made_nbytes);
     fprintf(file, "clCreateBuffer.live %llu\n", (unsigned long long)live_nbytes);
     fprintf(file, "clCreateBuffer.peak %llu\n", (unsigned long long)peak_nbytes);
     fclose(file);
 }
 
+static int starts_with(const char *name, const char *start)
+{
+    return !strncmp(name, start, strlen(start));
+}
+
+static int needs_device(const char *name)
+{
+    static const char *const starts[] = {"clEnqueue",      "clFlush",        "clFinish",            "clWaitForEvents",
+                                         "clBuildProgram", "clCreateBuffer", "clCreateCommandQueue"};
+
+    for (size_t i = 0; i < sizeof starts / sizeof starts[0]; i++)
+        if (starts_with(name, starts[i]))
+            return 1;
+    return 0;
+}
+
+/* Whether a fault of that name, at its NTH call, concerns the call that is the nth of its own and the sum_th of all. */
+static int concerns(const char *fault, unsigned long at, const char *name, unsigned long nth, unsigned long sum_th)
+{
+    if (!strcmp(fault, "ALL"))
+        return sum_th >= at && !starts_with(name, "clRelease");
+    if (!strcmp(fault, "DEVICE"))
+        return sum_th >= at && needs_device(name);
+    return !strcmp(fault, name) && (at == 0 || at == nth);
+}
+
 /* Counts a call and returns the status that FAULT wants for it, CL_SUCCESS where it may pass. */
 static cl_int enter(int number)
 {
-    unsigned long nth = atomic_fetch_add(&calls[number], 1) + 1;
+    unsigned long nth = atomic_fetch_add(&calls[number], 1) + 1, sum_th = atomic_fetch_add(&all_calls, 1) + 1;
     const char *fault = getenv("FAULT");
 
     while (fault && *fault) {
@@ -133,8 +165,8 @@ static cl_int enter(int number)
         unsigned long at;
         int code;
 
-        if (sscanf(fault, "%63[^:]:%lu:%d", name, &at, &code) == 3 && !strcmp(name, names[number]) &&
-            (at == 0 || at == nth))
+        if (sscanf(fault, "%63[^:]:%lu:%d", name, &at, &code) == 3 &&
+            concerns(name, at, names[number], nth, sum_th))
             return code;
         fault = strchr(fault, ',');
         fault = fault ? fault + 1 : NULL;

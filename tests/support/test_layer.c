@@ -60,9 +60,38 @@ static void counts_and_faults(void **state)
     assert_int_equal(clReleaseMemObject(b), CL_SUCCESS);
 }
 
+/* From a call on everything is lost, or what needs the device. */
+static void losses(void **state)
+{
+    struct layer_log log;
+    cl_int code;
+    cl_context context = clCreateContext(NULL, 1, &device, NULL, NULL, &code);
+    cl_command_queue queue = clCreateCommandQueue(context, device, 0, &code);
+    char fault[64];
+
+    (void)state;
+    assert_int_equal(clRetainContext(context), CL_SUCCESS);
+    assert_int_equal(clReleaseContext(context), CL_SUCCESS); /* the layer writes its log */
+    assert_true(layer_log_read(&log, PROFK_TEST_SCRATCH "/test_layer.log"));
+    snprintf(fault, sizeof fault, "DEVICE:%llu:-2", (unsigned long long)layer_log_number(&log, "calls.all") + 2);
+    assert_int_equal(setenv("FAULT", fault, 1), 0);
+    assert_int_equal(clFinish(queue), CL_SUCCESS);
+    assert_int_equal(clFinish(queue), CL_DEVICE_NOT_AVAILABLE);
+    assert_int_equal(clRetainCommandQueue(queue), CL_SUCCESS);
+    assert_null(clCreateBuffer(context, CL_MEM_READ_WRITE, 64, NULL, &code));
+    assert_int_equal(code, CL_DEVICE_NOT_AVAILABLE);
+    assert_int_equal(setenv("FAULT", "ALL:1:-2", 1), 0);
+    assert_int_equal(clRetainCommandQueue(queue), CL_DEVICE_NOT_AVAILABLE);
+    assert_int_equal(clReleaseCommandQueue(queue), CL_SUCCESS);
+    assert_int_equal(unsetenv("FAULT"), 0);
+    assert_int_equal(clFinish(queue), CL_SUCCESS);
+    assert_int_equal(clReleaseCommandQueue(queue), CL_SUCCESS);
+    assert_int_equal(clReleaseContext(context), CL_SUCCESS);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(counts_and_faults)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(counts_and_faults), cmocka_unit_test(losses)};
     cl_platform_id platforms[16];
     cl_uint count = 0;
 
