@@ -4,8 +4,8 @@
  * support/layer.c makes every OpenCL call fail from a chosen one on.  That point moves through the life of a plan:
  * making it, building its kernels, its first run.  Wherever it is,
  *   - the run fails with a message, or it was over by then and its answer is right,
- *   - whatever is tried afterwards on the same plan and context fails, too, with PROFK_ERR_DEVICE_LOST where OpenCL said
- *     so: nothing succeeds, nothing hangs,
+ *   - whatever is tried afterwards on the same plan and context fails, too, with PROFK_ERR_DEVICE_LOST where OpenCL
+ *     said so: nothing succeeds, nothing hangs,
  *   - everything can be destroyed, and nothing is left referenced,
  *   - where the trouble passes, the same plan gives the right answer.
  */
