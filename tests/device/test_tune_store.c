@@ -1,6 +1,6 @@
 /*
- * test_tune_store.c: stored tuning under trouble: several processes at once, folders that cannot be written, a disk that
- * is full, entries that are damaged or of another driver, release or format.
+ * test_tune_store.c: stored tuning under trouble: several processes at once, folders that cannot be written, a full
+ * disk, entries that are damaged or of another driver, release or format.
  *
  * Whatever happens, an entry is found whole or not at all, a session still serves its context, and answers are right.
  */
@@ -316,10 +316,10 @@ static void damaged_entries_are_ignored(void **state)
         assert_false(is_found(ctx));
     }
     for (size_t i = 0; i < nbytes; i++) {
-        bytes[i] ^= 1 << (i % 8);
+        bytes[i] = (char)(bytes[i] ^ 1 << i % 8);
         assert_int_equal(profk__file_write(path, bytes, nbytes), 0);
         assert_false(is_found(ctx));
-        bytes[i] ^= 1 << (i % 8);
+        bytes[i] = (char)(bytes[i] ^ 1 << i % 8);
     }
     assert_right_answer(ctx);
     assert_true(tune(ctx, none_s)); /* takes the place of what is damaged */
@@ -328,8 +328,8 @@ static void damaged_entries_are_ignored(void **state)
     profk_context_destroy(ctx);
 }
 
-/* Changes the letter behind `label` in an entry and makes its checksum right again: as another driver, release or device
- * with the same hash would have written it. */
+/* Changes the letter behind `label` in an entry and makes its checksum right again: as another driver, release or
+ * device with the same hash would have written it. */
 static void forge(const char *path, const char *label, const char *bytes, size_t nbytes)
 {
     static char forged[ROOM];
