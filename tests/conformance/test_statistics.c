@@ -1,9 +1,9 @@
 /*
  * test_statistics.c: chance behaves as the theory says, and never touches an answer.
  *
- * First attempts miss as often as Propositions 2 and 3 predict, whatever the data; ties cost no repetition; forced
- * misses walk the whole ladder and end exact; seeds and work-group sizes change nothing.  --long makes 2000 calls per
- * row of the statistics and uses 20 seeds; the default does less of both.
+ * First attempts miss as often as Propositions 2 and 3 predict, whatever the data, sorted and periodic data included;
+ * ties cost no repetition; forced misses walk the whole ladder and end exact; seeds and work-group sizes change
+ * nothing.  --long makes 2000 or 4000 calls per row of the statistics and uses 20 seeds; the default does less of both.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -33,7 +33,24 @@ struct scene {
     uint32_t *ranked;
 };
 
-static void scene_open(struct scene *s, const struct test_case *c)
+/* Numbers in a pattern: element i is the number that `of` makes of it, with `size` as the pattern's own measure. */
+struct pattern {
+    const char *name;
+    uint64_t (*of)(uint64_t i, uint64_t size);
+    uint64_t size;
+};
+
+/* What is in the input: one of the distributions, or a pattern of f32 numbers below 2^24 where that is not NULL. */
+static void scene_fill(struct scene *s, const struct test_case *c, const struct pattern *pattern)
+{
+    float *numbers = s->x;
+
+    inputs_fill(c->type, c->distribution, c->seed, (size_t)c->n, (size_t)c->k, s->x);
+    for (uint64_t i = 0; pattern && i < c->n; i++)
+        numbers[i] = (float)pattern->of(i, pattern->size);
+}
+
+static void scene_open(struct scene *s, const struct test_case *c, const struct pattern *pattern)
 {
     const size_t n = (size_t)c->n, k = (size_t)c->k;
 
@@ -41,7 +58,7 @@ static void scene_open(struct scene *s, const struct test_case *c)
     s->x = malloc(n * reference_type(c->type)->nbytes);
     s->ranked = malloc(k * sizeof *s->ranked);
     assert_true(s->x && s->ranked);
-    inputs_fill(c->type, c->distribution, c->seed, n, k, s->x);
+    scene_fill(s, c, pattern);
     assert_true(reference_rank(c->type, c->order, c->nan, s->x, n, k, s->ranked));
     assert_true(fixture_load(&fixture, c->type, s->x, n, c->seed));
 }
@@ -172,7 +189,8 @@ static profk_plan *plan_with_epsilon(const struct test_case *c, double epsilon)
     return plan;
 }
 
-static bool misses_follow_the_law(const struct test_case *c, double epsilon, uint64_t calls)
+static bool misses_follow_the_law(const struct test_case *c, const struct pattern *pattern, double epsilon,
+                                  uint64_t calls)
 {
     struct misses first = {0, 0};
     struct outcome o;
@@ -182,7 +200,7 @@ static bool misses_follow_the_law(const struct test_case *c, double epsilon, uin
     struct scene s;
     bool ok = true;
 
-    scene_open(&s, c);
+    scene_open(&s, c, pattern);
     for (uint64_t i = 0; i < calls; i++) {
         assert_true(fixture_execute(&fixture, plan, c, s.ranked, &o));
         count_first(&first, &before, &o.stats, &random);
@@ -190,8 +208,8 @@ static bool misses_follow_the_law(const struct test_case *c, double epsilon, uin
     }
     assert_int_equal(o.stats.calls, calls);
     probabilities_are_the_propositions(c, &o.info);
-    fprintf(stderr, "%s, epsilon %g: S=%" PRIu64 " t=%" PRIu64 " M=%" PRIu64 "\n", inputs_name(c->distribution),
-            epsilon, o.info.S, o.info.t, o.info.M);
+    fprintf(stderr, "%s, epsilon %g: S=%" PRIu64 " t=%" PRIu64 " M=%" PRIu64 "\n",
+            pattern ? pattern->name : inputs_name(c->distribution), epsilon, o.info.S, o.info.t, o.info.M);
     ok = lies_inside("recall misses", first.recall, calls, o.info.fail_recall) && ok;
     ok = lies_inside("overflows", first.overflow, calls, o.info.fail_overflow) && ok;
     profk_plan_destroy(plan);
@@ -215,7 +233,72 @@ static void first_attempts_miss_as_often_as_predicted(void **state)
                                     .k = 500,
                                     .seed = inputs_mix(options.seed, i)};
 
-        ok = misses_follow_the_law(&c, epsilon[i / 2], calls) && ok;
+        ok = misses_follow_the_law(&c, NULL, epsilon[i / 2], calls) && ok;
+    }
+    assert_true(ok);
+}
+
+/* ---- structure changes nothing ---- */
+
+static uint64_t ascending(uint64_t i, uint64_t size)
+{
+    return i + size;
+}
+
+static uint64_t descending(uint64_t i, uint64_t size)
+{
+    return size - i;
+}
+
+static uint64_t periodic(uint64_t i, uint64_t size)
+{
+    return i % size;
+}
+
+static uint64_t in_blocks(uint64_t i, uint64_t size)
+{
+    return i / size;
+}
+
+/* The top k at a stride of a power of two, alike or not. */
+static uint64_t combed(uint64_t i, uint64_t size)
+{
+    return i % size == 0 ? 1000 + i : i % 7;
+}
+
+/* The top k together in the middle. */
+static uint64_t peaked(uint64_t i, uint64_t size)
+{
+    return i < size ? i : 2 * size - i;
+}
+
+enum { STRUCTURED_N = 65536 };
+
+static void structured_inputs_miss_as_often(void **state)
+{
+    static const struct pattern patterns[] = {
+        {"ascending", ascending, 1},
+        {"descending", descending, STRUCTURED_N},
+        {"period 2", periodic, 2},
+        {"period 256", periodic, 256},
+        {"period 16384", periodic, 16384},
+        {"blocks of 64", in_blocks, 64},
+        {"blocks of 16384", in_blocks, 16384},
+        {"every 128th", combed, 128},
+        {"a peak", peaked, STRUCTURED_N / 2},
+    };
+    const uint64_t calls = options.long_run ? 4000 : 1000;
+    bool ok = true;
+
+    (void)state;
+    for (uint32_t i = 0; i < sizeof patterns / sizeof *patterns; i++) {
+        const struct test_case c = {.type = PROFK_F32,
+                                    .route = PROFK_ROUTE_PROFK,
+                                    .n = STRUCTURED_N,
+                                    .k = 500,
+                                    .seed = inputs_mix(options.seed, 100 + i)};
+
+        ok = misses_follow_the_law(&c, &patterns[i], 0.3, calls) && ok;
     }
     assert_true(ok);
 }
@@ -239,7 +322,7 @@ static void ties_need_no_fallback(void **state)
         struct scene s;
         struct outcome o;
 
-        scene_open(&s, &c);
+        scene_open(&s, &c, NULL);
         assert_true(fixture_run(&fixture, &c, NULL, s.ranked, &o));
         assert_int_equal(o.stats.fallbacks, 0);
         assert_int_equal(o.stats.last_route, PROFK_ROUTE_PROFK);
@@ -332,7 +415,7 @@ static void forced_misses_end_exact(void **state)
                                     .seed = inputs_mix(options.seed, i)};
         struct scene s;
 
-        scene_open(&s, &c);
+        scene_open(&s, &c, NULL);
         for (size_t j = 0; j < sizeof ladders / sizeof *ladders; j++) {
             profk_tuning forced = ladders[j].forced;
             struct outcome o;
@@ -357,7 +440,7 @@ static void a_plan_that_fell_back_goes_on(void **state)
 
     (void)state;
     assert_non_null(plan);
-    scene_open(&s, &c);
+    scene_open(&s, &c, NULL);
     for (uint64_t i = 1; i <= 3; i++) {
         assert_true(fixture_execute(&fixture, plan, &c, s.ranked, &o));
         assert_int_equal(o.row.attempts, 7);
@@ -384,7 +467,7 @@ static void no_room_ends_exact(void **state)
     struct scene s;
 
     (void)state;
-    scene_open(&s, &c);
+    scene_open(&s, &c, NULL);
     for (size_t i = 0; i < sizeof forced / sizeof *forced; i++) {
         struct outcome o;
 
@@ -424,7 +507,7 @@ static void compare_launch_sizes(const struct test_case *c, const uint32_t *size
     struct scene s;
 
     assert_true(first && other);
-    scene_open(&s, c);
+    scene_open(&s, c, NULL);
     for (size_t i = 0; i < size_count; i++)
         for (uint64_t seed = 0; seed < seeds; seed++) {
             const uint32_t w = sizes[i];
@@ -478,6 +561,7 @@ static int run_all(void)
         cmocka_unit_test(ties_need_no_fallback),
         cmocka_unit_test(seeds_and_work_groups_change_nothing),
         cmocka_unit_test(first_attempts_miss_as_often_as_predicted),
+        cmocka_unit_test(structured_inputs_miss_as_often),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
