@@ -476,15 +476,25 @@ PROFK_API profk_status profk_tuning_import(profk_context *ctx, const char *path)
  * profk_selftest() asks whether ctx's device, with its driver and compiler, gives the right answers: it makes small
  * selections from a seed and compares each with the host.
  *
- *   level 0  every route, filter shape, type, order and NaN policy, lengths around the borders, the ways of calling
- *   level 1  also at odd work-group sizes, and whether samples miss as often as theory says
- *   level 2  also times one selection beyond the caches; a figure, no verdict
+ *   level 0  every route, filter shape, type, order and NaN policy, lengths around the borders, the ways of calling;
+ *            attempts that miss or overflow on purpose; right answers that are damaged on purpose, so that the
+ *            comparison must refuse them; whether samples miss as often as theory says
+ *   level 1  also at odd work-group sizes; starts nothing new after 40 seconds
+ *   level 2  the same without a limit
  *
- * Levels 0 and 1 take seconds where the kernels are in the cache, else minutes.  The report has a line a group and one
- * for all, `NAME TRIALS trials FAILED failed SECONDS s`; `failed: TRIAL: WHY` for each of the first ten that failed; at
- * level 2 `speed MEGABYTES MB/s, ...`; and `verdict: pass` or `verdict: fail`.  Room and need as in
- * profk_plan_describe(); 16 KiB hold every report.  The context's progress callback may stop it.
+ * It takes seconds where the kernels are kept, else minutes: some seventy programs are compiled.  What is most telling
+ * comes first, and the verdict names what level 1 has left out.  The report is lines of text:
  *
+ *   NAME TRIALS of ALL trials FAILED failed SECONDS s      a group, at last `all`
+ *   misses SHAPE: N samples, MISSED missed, theory X, OVERFLOWED overflowed, theory Y
+ *   damage: N answers damaged on purpose, FOUND found
+ *   failed: TRIAL: WHY                                     each of the first ten that failed
+ *   seed: N, tuning: default|stored, shape: tile|stream, programs: N compiled, N from the cache    (a line each)
+ *   verdict: pass | pass in part | fail                    and, after that: `; not run, for lack of time: GROUPS`
+ *
+ * Room and need as in profk_plan_describe(); 16 KiB hold every report.  The context's progress callback may stop it.
+ *
+ * PROFK_OK             also where the verdict is `pass in part`
  * PROFK_ERR_INTERNAL   an answer was wrong or missing: do not trust the device; the message names the first trial
  * PROFK_ERR_ARGUMENT   ctx is NULL, report is NULL with room > 0, level is above 2
  * PROFK_ERR_CANCELLED  the progress callback asked for it; the report has no verdict then

@@ -25,6 +25,7 @@ profk_status profk__programs_init(struct profk__programs *programs, const struct
     programs->first = NULL;
     programs->store = store;
     programs->device_key = device_key;
+    programs->compiled = programs->loaded = 0;
     return profk__lock_init(&programs->lock);
 }
 
@@ -37,6 +38,14 @@ void profk__programs_fini(struct profk__programs *programs)
         free(entry);
     }
     profk__lock_fini(&programs->lock);
+}
+
+void profk__programs_count(struct profk__programs *programs, uint32_t *compiled_ret, uint32_t *loaded_ret)
+{
+    profk__lock_take(&programs->lock);
+    *compiled_ret = programs->compiled;
+    *loaded_ret = programs->loaded;
+    profk__lock_give(&programs->lock);
 }
 
 static int by_name(const void *a, const void *b)
@@ -343,6 +352,7 @@ profk_status profk__program_get(struct profk__programs *programs, cl_context cl,
         TRY(add_entry(programs, cl, device, build, room));
         entry = programs->first;
         made = entry->to_store ? "compiled" : "loaded";
+        ++*(entry->to_store ? &programs->compiled : &programs->loaded);
     }
     *program_ret = entry->program;
     *wg_ret = entry->wg;

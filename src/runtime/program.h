@@ -38,11 +38,15 @@ struct profk__programs {
     struct profk__program_entry *first;
     const struct profk__store *store; /* borrowed */
     const char *device_key;           /* borrowed: what profk__key_add_device() writes, NULL if nothing is stored */
+    uint32_t compiled, loaded;        /* how many programs came from where, for reports */
 };
 
 profk_status profk__programs_init(struct profk__programs *programs, const struct profk__store *store,
                                   const char *device_key);
 void profk__programs_fini(struct profk__programs *programs);
+
+/* Programs that were compiled and programs that the store had, so far. */
+void profk__programs_count(struct profk__programs *programs, uint32_t *compiled_ret, uint32_t *loaded_ret);
 
 /* The compiler's options: -cl-std and the macros in alphabetical order. */
 void profk__build_options(const struct profk__build *build, struct profk__text *options);

@@ -1,13 +1,20 @@
 /*
- * groups.c: what the self-test tries.  Every route and filter shape at default and odd work-group sizes, every type,
- * order and NaN policy on hostile values, lengths around the borders, the ways of calling, and how often samples miss.
+ * groups.c: what the self-test tries.  Every route and filter shape at tuned and odd work-group sizes, every type,
+ * order and NaN policy on hostile values, lengths around the borders, the ways of calling, how often samples miss, and
+ * damage that the self-test itself must find.
+ *
+ * A trial takes a millisecond, its programs take seconds to compile where none are kept.  So the groups whose programs
+ * are there already come first, then those with programs that users meet (other types at tuned sizes) beside those that
+ * find broken compilers (odd sizes): whenever time runs out, the most telling trials have been made.
  */
 #include "selftest/selftest.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "selftest/reference.h"
 #include "selftest/trial.h"
 
 static const char *const route_names[] = {"auto", "rows", "profk", "full"};
@@ -44,28 +51,55 @@ static void keep_failure(struct findings *findings, const struct trial *trial, c
             *text = ' ';
 }
 
-/* Once the caller wants to stop, nothing more is tried. */
-static void try(struct findings *findings, const struct trial *trial)
+/* Once the caller wants to stop nothing more is tried; once the time is over nothing but the first group. */
+static bool may_go_on(struct findings *findings)
 {
     const profk_options *options = &findings->ctx->options;
-    char why[TRIAL_WHY_ROOM] = "";
-    profk_status status = PROFK_OK;
+    const double spent = (profk__now_s() - findings->begin_s) / findings->budget_s;
+    const double done = (double)findings->trials / (double)findings->all;
 
-    if (findings->cancelled)
+    if (findings->cancelled || (spent >= 1 && findings->now != findings->groups))
+        return false;
+    if (options->progress != NULL &&
+        options->progress(options->user, findings->now->name, fmin(fmax(done, spent), 1)) != 0)
+        findings->cancelled = true;
+    return !findings->cancelled;
+}
+
+static void keep_law(struct findings *findings, const struct trial *trial, const struct trial_law *law)
+{
+    if (findings->law_count == PROFK__LAWS)
         return;
-    if (options->progress != NULL
-        && options->progress(options->user, findings->now->name, findings->fraction) != 0) {
+    findings->laws[findings->law_count].shape = trial->tuning.filter_shape;
+    findings->laws[findings->law_count++].law = *law;
+}
+
+static void try(struct findings *findings, const struct trial *trial)
+{
+    struct trial_outcome outcome;
+    bool good;
+
+    if (findings->counting) {
+        findings->now->all++;
+        findings->all++;
+        return;
+    }
+    if (!may_go_on(findings))
+        return;
+    good = profk__trial_run(&findings->bench, trial, &outcome);
+    if (outcome.status == PROFK_ERR_CANCELLED) {
         findings->cancelled = true;
         return;
     }
-    if (profk__trial_run(&findings->bench, trial, why, &status)) {
-        findings->now->trials++;
-    } else if (status == PROFK_ERR_CANCELLED) {
-        findings->cancelled = true;
-    } else {
-        findings->now->trials++;
+    findings->now->trials++;
+    findings->trials++;
+    findings->damaged += trial->damage != NO_DAMAGE;
+    findings->found += trial->damage != NO_DAMAGE && good;
+    if (trial->law && trial->damage == NO_DAMAGE)
+        keep_law(findings, trial, &outcome.law);
+    if (!good) {
         findings->now->failed++;
-        keep_failure(findings, trial, why);
+        keep_failure(findings, trial, outcome.why);
     }
 }
 
@@ -99,57 +133,66 @@ static void take_work_groups(struct trial *trial, uint32_t wg)
     tuning->sort_wg = tuning->rows_wg = tuning->full_wg = wg;
 }
 
-static void try_kernels(struct findings *findings)
+/* What runs a group, and what of the device it is about: a work-group size in every stage, 0 for those that are tuned,
+ * and the bytes of an element. */
+struct step {
+    uint32_t level; /* the least */
+    const char *name;
+    void (*run)(struct findings *findings, const struct step *step);
+    uint32_t wg, nbytes;
+};
+
+static void try_kernels(struct findings *findings, const struct step *step)
 {
-    const uint32_t sizes[] = {0, 1, 3, 100, findings->ctx->device.facts.max_wg};
-    const uint32_t count = findings->level >= 1 ? sizeof sizes / sizeof sizes[0] : 1;
-    uint32_t way, s, k;
+    const uint32_t most = findings->ctx->device.facts.max_wg;
+    uint32_t way, k;
 
     for (way = 0; way < WAYS; way++) {
-        for (s = 0; s < count; s++) {
-            for (k = 1; k <= 301; k += 300) {
-                struct trial trial = {.n = 5003, .k = k, .type = PROFK_F32, .pattern = k == 1 ? FEW_BITS : ANY_BITS};
+        for (k = 1; k <= 301; k += 300) {
+            struct trial trial = {.n = 5003, .k = k, .type = PROFK_F32, .pattern = k == 1 ? FEW_BITS : ANY_BITS};
 
-                take_way(&trial, way);
-                take_work_groups(&trial, sizes[s]);
-                try(findings, &trial);
-            }
+            take_way(&trial, way);
+            take_work_groups(&trial, step->wg < most ? step->wg : most);
+            try(findings, &trial);
         }
     }
 }
 
-/* One type, order and NaN policy on all patterns and routes, at the default work-group size and, from level 1 on, at a
- * wide one. */
-static void try_rule(struct findings *findings, struct trial trial)
+/* One type, order and NaN policy on all patterns and routes, in one piece or three. */
+static void try_rule(struct findings *findings, struct trial trial, uint32_t wg)
 {
     static const uint32_t routes[] = {PROFK_ROUTE_ROWS, PROFK_ROUTE_PROFK, PROFK_ROUTE_FULL};
     uint32_t count;
 
-    for (count = 0; count < (findings->level >= 1 ? 24U : 12U); count++) {
+    for (count = 0; count < 12; count++) {
         trial.pattern = (enum pattern)(count % 4);
         trial.route = routes[count % 3];
         trial.sort = (count + trial.type) % 3;
         trial.index = (count / 3 + trial.type) % 2;
-        take_work_groups(&trial, count < 12 ? 0 : 64);
+        trial.chunks = trial.route != PROFK_ROUTE_ROWS && count >= 6 ? 3 : 1;
+        take_work_groups(&trial, wg);
         try(findings, &trial);
     }
 }
 
-static void try_types(struct findings *findings)
+static void try_types(struct findings *findings, const struct step *step)
 {
     uint32_t type, order, nan;
 
     for (type = PROFK_F32; type <= PROFK_U64; type++)
         for (order = PROFK_LARGEST; order <= PROFK_MAGNITUDE; order++)
             for (nan = PROFK_NAN_LARGEST; nan <= PROFK_NAN_LAST; nan++)
-                try_rule(findings, (struct trial){.n = 4999, .k = 97, .type = type, .order = order, .nan = nan});
+                if (step->nbytes == 0 || profk__reference_nbytes(type) == step->nbytes)
+                    try_rule(findings, (struct trial){.n = 4999, .k = 97, .type = type, .order = order, .nan = nan},
+                             step->wg);
 }
 
-static void try_lengths(struct findings *findings)
+static void try_lengths(struct findings *findings, const struct step *step)
 {
     static const uint32_t lengths[] = {1, 2, 3, 31, 32, 33, 255, 256, 257, 4095, 4096, 4097, 20011};
     uint32_t i, route, way;
 
+    (void)step;
     for (i = 0; i < sizeof lengths / sizeof lengths[0]; i++) {
         const uint32_t n = lengths[i], ks[] = {1, n / 2, n < 3000 ? n : 257};
 
@@ -166,25 +209,48 @@ static void try_lengths(struct findings *findings)
     }
 }
 
-/* Several rows, several chunks, and a sample of everything whose threshold is one too high, so that attempts miss. */
-static void try_calls(struct findings *findings)
+/* Several rows, several chunks. */
+static void try_calls(struct findings *findings, const struct step *step)
+{
+    uint32_t way;
+
+    (void)step;
+    for (way = 0; way < WAYS; way++) {
+        struct trial rows = {.n = 1031, .k = 17, .rows = 37, .type = PROFK_F32, .sort = PROFK_SORT_INDEX};
+        struct trial chunks = {.n = 9001, .k = 100, .chunks = 7, .type = PROFK_I32, .pattern = FEW_BITS};
+
+        take_way(&rows, way);
+        take_way(&chunks, way);
+        try(findings, &rows);
+        if (chunks.route != PROFK_ROUTE_ROWS)
+            try(findings, &chunks);
+    }
+}
+
+/*
+ * Attempts that fail on purpose: a sample of everything whose threshold is one too high, so that every attempt misses
+ * and the full selection must answer; a count that starts above the buffer's size, so that the first attempt overflows
+ * and the second must answer.
+ */
+static void try_bad_luck(struct findings *findings)
 {
     uint32_t way;
 
     for (way = 0; way < WAYS; way++) {
-        struct trial rows = {.n = 1031, .k = 17, .rows = 37, .type = PROFK_F32, .sort = PROFK_SORT_INDEX};
-        struct trial chunks = {.n = 9001, .k = 100, .chunks = 7, .type = PROFK_I16, .pattern = FEW_BITS};
         struct trial misses = {.n = 999, .k = 10, .type = PROFK_F32, .tuning = {.S = 999, .t = 9}};
+        struct trial overflow = {.n = 999,
+                                 .k = 10,
+                                 .type = PROFK_F32,
+                                 .attempts = 2,
+                                 .tuning = {.S = 999, .t = 10, .M = 20, .count_start = 21}};
 
-        take_way(&rows, way);
-        take_way(&chunks, way);
         take_way(&misses, way);
+        take_way(&overflow, way);
+        if (misses.route != PROFK_ROUTE_PROFK)
+            continue;
         misses.attempts = misses.async ? 3 : 7;
-        try(findings, &rows);
-        if (chunks.route != PROFK_ROUTE_ROWS)
-            try(findings, &chunks);
-        if (misses.route == PROFK_ROUTE_PROFK)
-            try(findings, &misses);
+        try(findings, &misses);
+        try(findings, &overflow);
     }
 }
 
@@ -193,38 +259,79 @@ static void try_calls(struct findings *findings)
  * say.  Pr(R < 10) = Pr(X_9 >= 2) = 0.23 and Pr(R > 30) = Pr(X_30 < 2) = 0.18, X_m of m marked elements of 5003 among
  * 500 drawn.
  */
-static void try_statistics(struct findings *findings)
+static struct trial law_trial(uint32_t shape)
 {
+    return (struct trial){.n = 5003,
+                          .k = 10,
+                          .rows = 1000,
+                          .type = PROFK_F32,
+                          .law = true,
+                          .mode = PROFK_MODE_APPROXIMATE,
+                          .route = PROFK_ROUTE_PROFK,
+                          .tuning = {.S = 500, .t = 2, .M = 30, .filter_shape = shape}};
+}
+
+static void try_statistics(struct findings *findings, const struct step *step)
+{
+    (void)step;
     for (uint32_t shape = PROFK_SHAPE_TILE; shape <= PROFK_SHAPE_STREAM; shape++) {
-        const struct trial trial = {.n = 5003, .k = 10, .rows = 1000, .type = PROFK_F32, .law = true,
-                                    .mode = PROFK_MODE_APPROXIMATE, .route = PROFK_ROUTE_PROFK,
-                                    .tuning = {.S = 500, .t = 2, .M = 30, .filter_shape = shape}};
+        const struct trial trial = law_trial(shape);
 
         try(findings, &trial);
     }
 }
 
-/* Least level, name, what to run. */
-static const struct {
-    uint32_t level;
-    const char *name;
-    void (*run)(struct findings *findings);
-} programme[PROFK__GROUPS] = {
-    {0, "kernels", try_kernels}, {0, "types", try_types},           {0, "lengths", try_lengths},
-    {0, "calls", try_calls},     {1, "statistics", try_statistics},
+/* Bad luck; and every kind of damage in every sequence of results, done to a right answer of two rows. */
+static void try_faults(struct findings *findings, const struct step *step)
+{
+    struct trial law = law_trial(0);
+    uint32_t damage, sort;
+
+    (void)step;
+    try_bad_luck(findings);
+    for (damage = DAMAGE_VALUE; damage < DAMAGE_LAW; damage++) {
+        for (sort = PROFK_SORT_RANK; sort <= PROFK_SORT_NONE; sort++) {
+            const struct trial trial = {.n = 4999,
+                                        .k = 97,
+                                        .rows = 2,
+                                        .type = PROFK_F32,
+                                        .sort = sort,
+                                        .route = PROFK_ROUTE_PROFK,
+                                        .damage = (enum damage)damage};
+
+            if (damage != DAMAGE_ORDER || sort != PROFK_SORT_NONE)
+                try(findings, &trial);
+        }
+    }
+    law.damage = DAMAGE_LAW;
+    try(findings, &law);
+}
+
+static const struct step programme[PROFK__GROUPS] = {
+    {0, "kernels", try_kernels, 0, 0},       {0, "faults", try_faults, 0, 0},
+    {0, "statistics", try_statistics, 0, 0}, {0, "calls", try_calls, 0, 0},
+    {0, "lengths", try_lengths, 0, 0},       {0, "types-32bit", try_types, 0, 4},
+    {1, "groups-100", try_kernels, 100, 0},  {0, "types-16bit", try_types, 0, 2},
+    {0, "types-64bit", try_types, 0, 8},     {0, "types-8bit", try_types, 0, 1},
+    {1, "groups-1", try_kernels, 1, 0},      {1, "groups-max", try_kernels, UINT32_MAX, 0},
+    {1, "groups-3", try_kernels, 3, 0},      {1, "groups-64", try_types, 64, 0},
 };
 
+/* Counts the trials, so that progress and report know the whole, then makes them. */
 void profk__try_everything(struct findings *findings)
 {
-    for (uint32_t i = 0; i < PROFK__GROUPS; i++) {
-        double start = profk__now_s();
+    for (uint32_t pass = 0; pass < 2; pass++) {
+        findings->counting = pass == 0;
+        findings->group_count = 0;
+        for (uint32_t i = 0; i < PROFK__GROUPS; i++) {
+            const double start = profk__now_s();
 
-        if (findings->level < programme[i].level)
-            continue;
-        findings->now = &findings->groups[findings->group_count++];
-        findings->now->name = programme[i].name;
-        findings->fraction = (double)i / (double)PROFK__GROUPS;
-        programme[i].run(findings);
-        findings->now->seconds = profk__now_s() - start;
+            if (findings->level < programme[i].level)
+                continue;
+            findings->now = &findings->groups[findings->group_count++];
+            findings->now->name = programme[i].name;
+            programme[i].run(findings, &programme[i]);
+            findings->now->seconds = profk__now_s() - start;
+        }
     }
 }

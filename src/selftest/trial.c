@@ -1,4 +1,4 @@
-/* trial.c: input, one call, comparison. */
+/* trial.c: input, one call, comparison, and damage for the comparison to find. */
 #include "selftest/trial.h"
 
 #include <inttypes.h>
@@ -24,8 +24,7 @@ struct hold {
     size_t chunk_count;
     profk_plan *plan;
     cl_mem input_buffer, value_buffer, index_buffer, result_buffer;
-    char *why;
-    profk_status status; /* of the library's last call */
+    struct trial_outcome *outcome;
 };
 
 static bool refuse(struct hold *hold, const char *format, ...)
@@ -39,7 +38,7 @@ static bool refuse(struct hold *hold, const char *format, ...)
     va_list args;
 
     va_start(args, format);
-    vsnprintf(hold->why, TRIAL_WHY_ROOM, format, args);
+    vsnprintf(hold->outcome->why, TRIAL_WHY_ROOM, format, args);
     va_end(args);
     return false;
 }
@@ -80,7 +79,7 @@ static void fill_input(const struct hold *hold)
 {
     const struct trial *trial = hold->trial;
     uint32_t nbytes = hold->element_nbytes;
-    uint64_t state = trial->n + 7919ULL * trial->k + trial->type, palette[PALETTE], total, i;
+    uint64_t state = hold->bench->seed - 1 + trial->n + 7919ULL * trial->k + trial->type, palette[PALETTE], total, i;
 
     fill_palette(palette, trial, &state);
     total = FRONT + (uint64_t)hold->rows * trial->n;
@@ -140,7 +139,7 @@ static bool make_plan(struct hold *hold)
 
     profk_problem_init(&problem, sizeof problem, trial->type, trial->n, trial->k);
     problem.rows = hold->rows;
-    problem.seed = 1;
+    problem.seed = hold->bench->seed;
     problem.order = trial->order;
     problem.nan = trial->nan;
     problem.sort = trial->sort;
@@ -148,9 +147,9 @@ static bool make_plan(struct hold *hold)
     problem.mode = trial->mode;
     problem.route = trial->route;
     tuning.struct_size = sizeof tuning;
-    hold->status = profk_plan_create(hold->bench->ctx, &problem, &tuning,
-                                     trial->async ? PROFK_ASYNC : PROFK_ESTIMATE, &hold->plan);
-    return hold->status == PROFK_OK || refuse(hold, "no plan: %s", profk_context_message(hold->bench->ctx));
+    hold->outcome->status = profk_plan_create(hold->bench->ctx, &problem, &tuning,
+                                              trial->async ? PROFK_ASYNC : PROFK_ESTIMATE, &hold->plan);
+    return hold->outcome->status == PROFK_OK || refuse(hold, "no plan: %s", profk_context_message(hold->bench->ctx));
 }
 
 static void make_chunks(struct hold *hold)
@@ -184,8 +183,8 @@ static bool execute(struct hold *hold)
     cl_int error;
 
     make_chunks(hold);
-    hold->status = profk_execute(hold->plan, hold->bench->queue, &io, 0, NULL, &event);
-    if (hold->status != PROFK_OK)
+    hold->outcome->status = profk_execute(hold->plan, hold->bench->queue, &io, 0, NULL, &event);
+    if (hold->outcome->status != PROFK_OK)
         return refuse(hold, "no answer: %s", profk_context_message(hold->bench->ctx));
     error = clWaitForEvents(1, &event);
     clReleaseEvent(event);
@@ -261,6 +260,8 @@ static bool check_row(struct hold *hold, uint32_t row)
 
     if (hold->results[row].status != PROFK_ROW_CERTIFIED)
         return refuse(hold, "row %" PRIu32 " was not certified", row);
+    if (hold->results[row].R != 0 && hold->results[row].R < trial->k) /* 0: no sample gave the answer */
+        return refuse(hold, "row %" PRIu32 " is certified by %" PRIu64 " candidates", row, hold->results[row].R);
     profk__reference_topk(trial->type, trial->order, trial->nan, elements, trial->n, trial->k, hold->expected);
     if (trial->sort != PROFK_SORT_RANK)
         qsort(hold->expected, trial->k, sizeof *hold->expected, compare_u32);
@@ -297,26 +298,106 @@ static bool check_answer(struct hold *hold)
     return check_attempts(hold, most);
 }
 
-/* Rows that miss are as many as Propositions 2 and 3 say: neither too many nor too few to be chance. */
-static bool check_law(struct hold *hold)
+static bool count_misses(struct hold *hold, profk_info *info)
 {
-    profk_info info = {.struct_size = sizeof info};
     profk_stats stats = {.struct_size = sizeof stats};
+    struct trial_law *law = &hold->outcome->law;
+
+    if (profk_plan_info(hold->plan, info) != PROFK_OK || profk_plan_stats(hold->plan, &stats) != PROFK_OK)
+        return refuse(hold, "no statistics: %s", profk_context_message(hold->bench->ctx));
+    *law = (struct trial_law){.samples = stats.attempts,
+                              .missed = stats.recall_misses,
+                              .overflowed = stats.overflows,
+                              .missed_expected = info->fail_recall * (double)stats.attempts,
+                              .overflowed_expected = info->fail_overflow * (double)stats.attempts};
+    return stats.attempts == hold->rows ||
+           refuse(hold, "%" PRIu64 " samples of %" PRIu32 " rows", stats.attempts, hold->rows);
+}
+
+/* Rows that miss are as many as Propositions 2 and 3 say: neither too many nor too few to be chance. */
+static bool check_law(struct hold *hold, const profk_info *info)
+{
+    const struct trial_law *law = &hold->outcome->law;
     uint32_t way;
 
-    if (profk_plan_info(hold->plan, &info) != PROFK_OK || profk_plan_stats(hold->plan, &stats) != PROFK_OK)
-        return refuse(hold, "no statistics: %s", profk_context_message(hold->bench->ctx));
     for (way = 0; way < 2; way++) {
-        double probability = way ? info.fail_overflow : info.fail_recall;
-        uint64_t missed = way ? stats.overflows : stats.recall_misses;
+        double probability = way ? info->fail_overflow : info->fail_recall;
+        uint64_t missed = way ? law->overflowed : law->missed;
 
-        if (profk__misses_exceed(stats.attempts, missed, probability) ||
-            profk__misses_exceed(stats.attempts, stats.attempts - missed, 1 - probability))
+        if (profk__misses_exceed(law->samples, missed, probability) ||
+            profk__misses_exceed(law->samples, law->samples - missed, 1 - probability))
             return refuse(hold, "%" PRIu64 " of %" PRIu64 " samples %s; chance explains about %.0f", missed,
-                          stats.attempts, way ? "overflowed" : "missed the top k",
-                          probability * (double)stats.attempts);
+                          law->samples, way ? "overflowed" : "missed the top k", probability * (double)law->samples);
     }
     return true;
+}
+
+/* --- damage ---------------------------------------------------------------------------------------------------- */
+
+static void swap_bytes(unsigned char *a, unsigned char *b, size_t nbytes)
+{
+    for (size_t i = 0; i < nbytes; i++) {
+        unsigned char byte = a[i];
+
+        a[i] = b[i];
+        b[i] = byte;
+    }
+}
+
+/* The first result of the last row takes the damage, or its first two. */
+static void damage_answer(struct hold *hold, enum damage damage)
+{
+    const size_t first = (size_t)(hold->rows - 1) * hold->trial->k;
+    unsigned char *value = hold->values + first * hold->element_nbytes;
+    unsigned char *index = hold->indices + first * hold->index_nbytes;
+    profk_row *result = &hold->results[hold->rows - 1];
+
+    switch (damage) {
+    case DAMAGE_VALUE: value[0] ^= 1; break;
+    case DAMAGE_INDEX: memset(index, 0xFF, hold->index_nbytes); break;
+    case DAMAGE_TWICE:
+        memcpy(value + hold->element_nbytes, value, hold->element_nbytes);
+        memcpy(index + hold->index_nbytes, index, hold->index_nbytes);
+        break;
+    case DAMAGE_ORDER:
+        swap_bytes(value, value + hold->element_nbytes, hold->element_nbytes);
+        swap_bytes(index, index + hold->index_nbytes, hold->index_nbytes);
+        break;
+    case DAMAGE_STATUS: result->status = PROFK_ROW_PENDING; break;
+    case DAMAGE_ATTEMPTS: result->attempts += 3; break;
+    case DAMAGE_COUNT: result->R = hold->trial->k - 1; break;
+    case DAMAGE_LAW: hold->outcome->law.missed /= 2; break;
+    case NO_DAMAGE: break;
+    }
+}
+
+/* Damages what was found right: the same judge must now refuse it. */
+static bool check_judge(struct hold *hold, const profk_info *info)
+{
+    static const char *const names[] = {"",
+                                        "a value",
+                                        "an index",
+                                        "a result twice",
+                                        "two results exchanged",
+                                        "a row's status",
+                                        "too many attempts",
+                                        "too few candidates",
+                                        "half of the misses"};
+    const enum damage damage = hold->trial->damage;
+
+    damage_answer(hold, damage);
+    if (hold->trial->law ? check_law(hold, info) : check_answer(hold))
+        return refuse(hold, "the self-test took a damaged answer for right (%s)", names[damage]);
+    hold->outcome->why[0] = '\0';
+    return true;
+}
+
+static bool check(struct hold *hold)
+{
+    profk_info info = {.struct_size = sizeof info};
+    bool good = hold->trial->law ? count_misses(hold, &info) && check_law(hold, &info) : check_answer(hold);
+
+    return good && (hold->trial->damage == NO_DAMAGE || check_judge(hold, &info));
 }
 
 static void let_go(struct hold *hold)
@@ -336,8 +417,7 @@ static void let_go(struct hold *hold)
     free(hold->chunks);
 }
 
-bool profk__trial_run(const struct trial_bench *bench, const struct trial *trial, char why[TRIAL_WHY_ROOM],
-                      profk_status *status_ret)
+bool profk__trial_run(const struct trial_bench *bench, const struct trial *trial, struct trial_outcome *ret)
 {
     struct hold hold = {.bench = bench,
                         .trial = trial,
@@ -345,15 +425,15 @@ bool profk__trial_run(const struct trial_bench *bench, const struct trial *trial
                         .element_nbytes = profk__reference_nbytes(trial->type),
                         .index_nbytes = trial->index == PROFK_INDEX_U32 ? 4 : 8,
                         .chunk_count = trial->chunks ? trial->chunks : 1,
-                        .why = why};
-    bool good = allocate(&hold);
+                        .outcome = ret};
+    bool good;
 
+    *ret = (struct trial_outcome){.status = PROFK_OK};
+    good = allocate(&hold);
     if (good) {
         fill_input(&hold);
-        good = make_buffers(&hold) && make_plan(&hold) && execute(&hold) &&
-               (trial->law ? check_law(&hold) : check_answer(&hold));
+        good = make_buffers(&hold) && make_plan(&hold) && execute(&hold) && check(&hold);
     }
     let_go(&hold);
-    *status_ret = hold.status;
     return good;
 }

@@ -1,5 +1,5 @@
 /*
- * test_cli_shapes.c: rows, chunks, asynchronous and approximate calls, large inputs and the self-test, through the
+ * test_cli_shapes.c: rows, chunks, asynchronous and approximate calls, and large inputs, through the
  * command.  All of it needs a device; without one the program exits with 77.
  */
 #define _XOPEN_SOURCE 700
@@ -357,7 +357,7 @@ static void test_larger_than_an_allocation(void **state)
     assert_member("indices", "[[299999999,268435456,268435328,268435327,268435200,1,0,2]]");
 }
 
-/* A call that fails on the way leaves one message, and the self-test a report. */
+/* A call that fails on the way leaves one message. */
 static void test_failing_calls(void **state)
 {
     (void)state;
@@ -366,23 +366,6 @@ static void test_failing_calls(void **state)
     refuse("OPENCL_LAYERS=$LAYER FAULT=clCreateBuffer:1:-4 profk topk v.npy -k 1", 1, "memory");
     refuse("OPENCL_LAYERS=$LAYER FAULT=clWaitForEvents:0:-14 profk topk v.npy -k 1 --async", 1, "on the device");
     refuse("OPENCL_LAYERS=$LAYER FAULT=clEnqueueNDRangeKernel:1:-5 profk topk v.npy -k 1 --async", 1, "");
-    assert_int_equal(run("OPENCL_LAYERS=$LAYER FAULT=clEnqueueNDRangeKernel:99:-5 profk selftest --json"), 1);
-    assert_json();
-    assert_member("verdict", "\"fail\"");
-    assert_member("failed", "1");
-    assert_int_equal(strncmp(err, "profk: 1 of ", 12), 0);
-}
-
-static void test_selftest(void **state)
-{
-    (void)state;
-    succeed("profk selftest --json");
-    assert_json();
-    assert_keys(out, "verdict,trials,failed,device,groups,failures");
-    assert_member("verdict", "\"pass\"");
-    assert_member("failures", "[]");
-    succeed("profk selftest --device 0");
-    assert_non_null(strstr(out, "verdict: pass\n"));
 }
 
 int main(void)
@@ -392,7 +375,7 @@ int main(void)
         cmocka_unit_test(test_rows),          cmocka_unit_test(test_rows_that_miss),
         cmocka_unit_test(test_rows_as_text),  cmocka_unit_test(test_approximate),
         cmocka_unit_test(test_explain),       cmocka_unit_test(test_larger_than_an_allocation),
-        cmocka_unit_test(test_failing_calls), cmocka_unit_test(test_selftest),
+        cmocka_unit_test(test_failing_calls),
     };
     profk_device device = {.struct_size = sizeof device};
 

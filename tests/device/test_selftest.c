@@ -1,4 +1,4 @@
-/* test_selftest.c: what the library says of its own answers; public headers only. */
+/* test_selftest.c: what the library says of its own answers, and how it keeps its time. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -6,9 +6,11 @@
 
 #include <cmocka.h>
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
-#include "profk.h"
+#include "selftest/selftest.h"
 #include "support/fixture.h"
 
 static struct fixture fixture;
@@ -26,8 +28,12 @@ static void arguments_are_checked(void **state)
 /* Level 2 does all that the others do. */
 static void this_device_is_right(void **state)
 {
-    static const char *const words[] = {"kernels ", "types ", "lengths ", "calls ", "statistics ", "all ", " MB/s, ",
-                                        "verdict: pass\n"};
+    static const char *const words[] = {
+        "kernels ",     "faults ",      "statistics ",  "calls ",          "lengths ",
+        "types-32bit ", "types-16bit ", "types-64bit ", "types-8bit ",     "groups-1 ",
+        "groups-3 ",    "groups-100 ",  "groups-64 ",   "groups-max ",     "all ",
+        "seed: 1\n",    "programs: ",   "misses tile",  "misses stream: ", "verdict: pass\n"};
+    uint64_t damaged = 0, found = 0;
     size_t need = 0;
 
     (void)state;
@@ -37,6 +43,35 @@ static void this_device_is_right(void **state)
     for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
         assert_non_null(strstr(report, words[i]));
     assert_null(strstr(report, "failed: "));
+    assert_non_null(strstr(report, "damage: "));
+    assert_int_equal(sscanf(strstr(report, "damage: "), "damage: %" SCNu64 " answers damaged on purpose, %" SCNu64,
+                            &damaged, &found),
+                     2);
+    assert_true(damaged >= 20 && damaged == found);
+}
+
+/* With no time at all the first group runs, and the verdict names the others; with time for some, these ran whole. */
+static void it_keeps_its_time(void **state)
+{
+    const profk_options options = {.struct_size = sizeof options, .cache_dir = ""};
+    struct profk__text text;
+    profk_context *ctx = NULL;
+    double start;
+
+    (void)state;
+    assert_int_equal(profk_context_create(fixture.cl, fixture.device, &options, &ctx), PROFK_OK);
+    for (int limit = 0; limit < 2; limit++) {
+        text = profk__text_in(report, sizeof report);
+        start = profk__now_s();
+        assert_int_equal(profk__selftest(ctx, 1, 0.2 * limit, &text), PROFK_OK);
+        assert_true(profk__now_s() - start < 60);
+        assert_non_null(strstr(report, "\nkernels        12 of    12 trials     0 failed"));
+        assert_non_null(strstr(report, "\nverdict: pass in part; not run, for lack of time: "));
+        assert_non_null(strstr(report, "groups-64\n"));
+        assert_true(limit == 1 ||
+                    strstr(report, "time: faults, statistics, calls, lengths, types-32bit, groups-100, "));
+    }
+    profk_context_destroy(ctx);
 }
 
 static void the_report_fits_its_room(void **state)
@@ -82,9 +117,8 @@ static void the_caller_can_stop_it(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(arguments_are_checked),
-        cmocka_unit_test(this_device_is_right),
-        cmocka_unit_test(the_report_fits_its_room),
+        cmocka_unit_test(arguments_are_checked),  cmocka_unit_test(this_device_is_right),
+        cmocka_unit_test(it_keeps_its_time),      cmocka_unit_test(the_report_fits_its_room),
         cmocka_unit_test(the_caller_can_stop_it),
     };
     int status = fixture_open(&fixture);

@@ -3,11 +3,13 @@
  *
  * The ICD loader puts it between a program and its driver: OPENCL_LAYERS=/path/to/layer.so PROGRAM.
  *
- *   FAULT=NAME:NTH:CODE[,...]  the NTH call (from 1) of NAME returns CODE and does nothing; NTH 0 means every call.
+ *   FAULT=NAME:NTH:CODE[,...]  the NTH call (from 1) of NAME returns CODE and does nothing; NTH 0 means every call,
+ *                              NTH+ that one and all behind it: a device that is lost on the way.
  *                              Read at every call, so a test may change it while it runs.
  *   FAULT=ALL:NTH:CODE         a driver that is gone: from the NTH call of any on, all calls but releases return CODE.
  *   FAULT=DEVICE:NTH:CODE      a device that is gone: the same, but only for calls that need it (clEnqueue..., clFlush,
  *                              clFinish, clWaitForEvents, clBuildProgram, clCreateBuffer and clCreateCommandQueue).
+ *   DAMAGE=NTH                 the NTH blocking read of 64 bytes or more brings one bit of its first byte wrong.
  *   PROFK_LAYER_LOG=FILE       rewritten at each clReleaseContext and at exit, one "NAME NUMBER" a line:
  *                              the calls of every entry point that was called, failed ones included, then
  *                              calls.all (their sum),
@@ -67,7 +69,6 @@
     X(clGetEventProfilingInfo, (cl_event a, cl_profiling_info b, size_t c, void *d, size_t *e), (a, b, c, d, e)) \
     X(clFlush, (cl_command_queue a), (a)) \
     X(clFinish, (cl_command_queue a), (a)) \
-    X(clEnqueueReadBuffer, (cl_command_queue a, cl_mem b, cl_bool c, size_t d, size_t e, void *f, cl_uint g, const cl_event *h, cl_event *i), (a, b, c, d, e, f, g, h, i)) \
     X(clEnqueueWriteBuffer, (cl_command_queue a, cl_mem b, cl_bool c, size_t d, size_t e, const void *f, cl_uint g, const cl_event *h, cl_event *i), (a, b, c, d, e, f, g, h, i)) \
     X(clEnqueueCopyBuffer, (cl_command_queue a, cl_mem b, cl_mem c, size_t d, size_t e, size_t f, cl_uint g, const cl_event *h, cl_event *i), (a, b, c, d, e, f, g, h, i)) \
     X(clEnqueueFillBuffer, (cl_command_queue a, cl_mem b, const void *c, size_t d, size_t e, size_t f, cl_uint g, const cl_event *h, cl_event *i), (a, b, c, d, e, f, g, h, i)) \
@@ -91,8 +92,8 @@
     X(void *, clEnqueueMapBuffer, (cl_command_queue a, cl_mem b, cl_bool c, cl_map_flags d, size_t e, size_t f, cl_uint g, const cl_event *h, cl_event *i, cl_int *status), (a, b, c, d, e, f, g, h, i, status))
 /* clang-format on */
 
-/* These two do more than count: see below. */
-#define SPECIAL_ENTRIES(X) X(clCreateBuffer) X(clReleaseContext)
+/* These do more than count: see below. */
+#define SPECIAL_ENTRIES(X) X(clCreateBuffer) X(clEnqueueReadBuffer) X(clReleaseContext)
 
 #define STATUS_NUMBER(name, parameters, arguments) NUMBER_##name,
 #define OBJECT_NUMBER(type, name, parameters, arguments) NUMBER_##name,
@@ -161,12 +162,13 @@ static cl_int enter(int number)
     const char *fault = getenv("FAULT");
 
     while (fault && *fault) {
-        char name[64];
+        char name[64], colon[3];
         unsigned long at;
         int code;
 
-        if (sscanf(fault, "%63[^:]:%lu:%d", name, &at, &code) == 3 &&
-            concerns(name, at, names[number], nth, sum_th))
+        if (sscanf(fault, "%63[^:]:%lu%2[+:]%d", name, &at, colon, &code) == 4 &&
+            (concerns(name, at, names[number], nth, sum_th) ||
+             (*colon == '+' && !strcmp(name, names[number]) && at < nth)))
             return code;
         fault = strchr(fault, ',');
         fault = fault ? fault + 1 : NULL;
@@ -223,6 +225,22 @@ static cl_mem CL_API_CALL my_clCreateBuffer(cl_context context, cl_mem_flags fla
             ;
     }
     return buffer;
+}
+
+static cl_int CL_API_CALL my_clEnqueueReadBuffer(cl_command_queue queue, cl_mem buffer, cl_bool blocking,
+                                                 size_t offset, size_t nbytes, void *to, cl_uint wait_count,
+                                                 const cl_event *wait_list, cl_event *event)
+{
+    static atomic_ulong reads;
+    const char *damage = getenv("DAMAGE");
+    const unsigned long nth = damage ? strtoul(damage, NULL, 10) : 0;
+    cl_int status = enter(NUMBER_clEnqueueReadBuffer);
+
+    if (status == CL_SUCCESS)
+        status = next->clEnqueueReadBuffer(queue, buffer, blocking, offset, nbytes, to, wait_count, wait_list, event);
+    if (status == CL_SUCCESS && blocking && nbytes >= 64 && atomic_fetch_add(&reads, 1) + 1 == nth)
+        *(unsigned char *)to ^= 1;
+    return status;
 }
 
 static cl_int CL_API_CALL my_clReleaseContext(cl_context context)

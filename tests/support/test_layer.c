@@ -89,9 +89,45 @@ static void losses(void **state)
     assert_int_equal(clReleaseContext(context), CL_SUCCESS);
 }
 
+/* Of three long reads the second brings one bit wrong; from the third call on all fail. */
+static void damage_and_loss(void **state)
+{
+    unsigned char zeros[64] = {0}, got[64];
+    cl_context context;
+    cl_command_queue queue;
+    cl_mem buffer;
+    cl_int code;
+
+    (void)state;
+    context = clCreateContext(NULL, 1, &device, NULL, NULL, &code);
+    assert_int_equal(code, CL_SUCCESS);
+    queue = clCreateCommandQueue(context, device, 0, &code);
+    assert_int_equal(code, CL_SUCCESS);
+    buffer = clCreateBuffer(context, CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR, sizeof zeros, zeros, &code);
+    assert_int_equal(code, CL_SUCCESS);
+    assert_int_equal(setenv("DAMAGE", "2", 1), 0);
+    for (int read = 1; read <= 4; read++) { /* the short one is not counted as a long one */
+        const size_t nbytes = read == 2 ? 63 : 64;
+
+        code = clEnqueueReadBuffer(queue, buffer, CL_TRUE, 0, nbytes, got, 0, NULL, NULL);
+        assert_int_equal(code, CL_SUCCESS);
+        assert_int_equal(got[0], read == 3);
+        assert_memory_equal(got + 1, zeros + 1, nbytes - 1);
+    }
+    assert_int_equal(unsetenv("DAMAGE"), 0);
+    assert_int_equal(setenv("FAULT", "clFinish:3+:-36", 1), 0);
+    for (int finish = 1; finish <= 4; finish++)
+        assert_int_equal(clFinish(queue), finish < 3 ? CL_SUCCESS : CL_INVALID_COMMAND_QUEUE);
+    assert_int_equal(unsetenv("FAULT"), 0);
+    assert_int_equal(clReleaseMemObject(buffer), CL_SUCCESS);
+    assert_int_equal(clReleaseCommandQueue(queue), CL_SUCCESS);
+    assert_int_equal(clReleaseContext(context), CL_SUCCESS);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(counts_and_faults), cmocka_unit_test(losses)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(counts_and_faults), cmocka_unit_test(losses),
+                                       cmocka_unit_test(damage_and_loss)};
     cl_platform_id platforms[16];
     cl_uint count = 0;
 

@@ -197,9 +197,6 @@ static int open_rig(struct rig *rig, const struct settings *settings)
 {
     struct planned *planned = &rig->planned;
     profk_status status;
-    cl_device_id device;
-    cl_context cl;
-    cl_int error;
 
     planned->device.struct_size = sizeof planned->device;
     status = profk_device_find(settings->device, &planned->device);
@@ -207,20 +204,12 @@ static int open_rig(struct rig *rig, const struct settings *settings)
         status = profk_context_create_default(settings->device, NULL, &planned->ctx);
     if (status != PROFK_OK)
         return fail_status(status);
-    profk_context_handles(planned->ctx, &cl, &device);
-    rig->queue = clCreateCommandQueue(cl, device, 0, &error);
-    if (!rig->queue)
-        return fail_opencl(error, "clCreateCommandQueue");
-    rig->settings = settings;
-    rig->deadline = settings->bench.budget > 0.0 ? clock_seconds() + settings->bench.budget : (double)HUGE_VAL;
-    return read_speed_open(&rig->read_speed, planned->ctx, rig->queue);
+    return rig_open(rig, settings);
 }
 
 static void close_rig(struct rig *rig)
 {
-    read_speed_close(&rig->read_speed);
-    if (rig->queue)
-        clReleaseCommandQueue(rig->queue);
+    rig_close(rig);
     planned_close(&rig->planned);
 }
 

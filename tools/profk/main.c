@@ -22,8 +22,9 @@ static const struct subcommand subcommands[] = {
      "What topk would do: route, parameters, memory, launches.  Needs a device.", run_explain},
     {"devices", FOR_DEVICES, "[--json]", "The OpenCL devices of this machine, and which of them profk can use.",
      run_devices},
-    {"selftest", FOR_SELFTEST, "[--device SPEC] [--json]",
-     "Runs every route, shape and type on small inputs and compares with the host.  Exit status 1: do not trust it.",
+    {"selftest", FOR_SELFTEST, "[--level 0|1|2] [--device SPEC] [--json]",
+     "Is the answer right on this device?  A report to attach to an issue: its facts, every kernel and type on small\n"
+     "inputs against the host, planted faults, misses against theory, speed.  Exit status 1: do not trust the device.",
      run_selftest},
     {"tune", FOR_TUNE, "[--budget SECONDS] [--export FILE] [--import FILE] [--device SPEC]",
      "Measures the device once and keeps what it finds: launch sizes, costs, where routes change.  Later runs use it.\n"
@@ -43,7 +44,7 @@ static const char usage[] = "Usage: profk topk FILE -k K [options]\n"
                             "       profk params -n N -k K [-e E] [-S S] [--json]\n"
                             "       profk explain -n N -k K [options]\n"
                             "       profk devices [--json]\n"
-                            "       profk selftest [--device SPEC] [--json]\n"
+                            "       profk selftest [--level 0|1|2] [--device SPEC] [--json]\n"
                             "       profk tune [--budget SECONDS] [--export FILE] [--import FILE]\n"
                             "       profk bench [BENCH] [options]\n"
                             "       profk cache path|list|clear\n"

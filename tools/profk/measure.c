@@ -29,6 +29,29 @@ const char *bench_mode_name(uint32_t mode)
     return mode_names[mode];
 }
 
+int rig_open(struct rig *rig, const struct settings *settings)
+{
+    cl_device_id device;
+    cl_context cl;
+    cl_int error;
+
+    rig->settings = settings;
+    rig->deadline = settings->bench.budget > 0.0 ? clock_seconds() + settings->bench.budget : (double)HUGE_VAL;
+    profk_context_handles(rig->planned.ctx, &cl, &device);
+    rig->queue = clCreateCommandQueue(cl, device, 0, &error);
+    if (!rig->queue)
+        return fail_opencl(error, "clCreateCommandQueue");
+    return read_speed_open(&rig->read_speed, rig->planned.ctx, rig->queue);
+}
+
+void rig_close(struct rig *rig)
+{
+    read_speed_close(&rig->read_speed);
+    if (rig->queue)
+        clReleaseCommandQueue(rig->queue);
+    rig->queue = NULL;
+}
+
 /* Everything that one cell holds. */
 struct work {
     struct rig *rig;

@@ -36,7 +36,7 @@ struct figures {
     bool sampled, approximate, left_out;
 };
 
-/* The device and what all cells share; opened by bench.c. */
+/* The device and what all cells share. */
 struct rig {
     const struct settings *settings;
     struct planned planned; /* device and context; no plan */
@@ -44,6 +44,11 @@ struct rig {
     struct read_speed read_speed;
     double deadline; /* on the clock; HUGE_VAL: none */
 };
+
+/* What the rig has beside a device and a context, which planned must have already.  Returns an exit status and has
+ * printed the message; rig can be closed whatever this returns. */
+int rig_open(struct rig *rig, const struct settings *settings);
+void rig_close(struct rig *rig); /* planned stays open */
 
 /* Returns an exit status and has printed the message; a wrong answer is EXIT_FAILED. */
 int measure_cell(struct rig *rig, const struct dataset *dataset, const struct cell *cell, struct figures *ret);

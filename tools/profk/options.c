@@ -34,6 +34,7 @@ static const struct name route_names[] = {{"auto", PROFK_ROUTE_AUTO},
                                           {NULL, 0}};
 static const struct name scale_names[] = {
     {"small", SCALE_SMALL}, {"medium", SCALE_MEDIUM}, {"large", SCALE_LARGE}, {NULL, 0}};
+static const struct name level_names[] = {{"0", 0}, {"1", 1}, {"2", 2}, {NULL, 0}};
 static const struct name tuning_names[] = {{"default", TUNING_DEFAULT}, {"stored", TUNING_STORED}, {NULL, 0}};
 
 /* The readers: each writes its value at place, or returns false if the text is none. */
@@ -259,6 +260,8 @@ static const struct option options[] = {
      "default: the built-in values; stored: what profk tune has stored (default: stored if there, else built-in)"},
     {NULL, "--device", VALUE("SPEC", device, a_text, 0), FOR_CALLS | FOR_SELFTEST | FOR_TUNE,
      "number of `profk devices`, gpu, cpu or part of a name (default: PROFK_DEVICE, else the first GPU)"},
+    {NULL, "--level", NAME(level, level_names), FOR_SELFTEST,
+     "0: no odd work-group sizes; 1 (default): all, as far as a minute goes; 2: all"},
     {NULL, "--json", FLAG(format, FORMAT_JSON), FOR_ALL, "print one JSON object"},
     {NULL, "--csv", FLAG(format, FORMAT_CSV), FOR_TOPK | FOR_BENCH, "print comma-separated values"},
     {NULL, "--values", VALUE("OUT.npy", values, a_text, 0), FOR_TOPK, "write the values to a file"},
@@ -428,6 +431,7 @@ int options_parse(const struct subcommand *subcommand, int count, char *const *a
     memset(settings, 0, sizeof *settings);
     settings->rows = settings->chunks = 1;
     settings->epsilon = 1e-3;
+    settings->level = 1;
     settings->bench.warmup = 3;
     settings->bench.scale = SCALE_BY_DEVICE;
     settings->help = options_ask_for_help(count, arguments);

@@ -39,6 +39,7 @@ struct settings {
     profk_tuning force;
     uint32_t dtype, order, nan, sort, index, mode, route; /* the library's numbers; dtype 0: not given */
     uint32_t format, tuning, async, stats, quiet, verbose, help, given;
+    uint32_t level; /* of the self-test */
     struct bench_options bench;
 };
 
