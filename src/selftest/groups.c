@@ -51,14 +51,14 @@ static void keep_failure(struct findings *findings, const struct trial *trial, c
             *text = ' ';
 }
 
-/* Once the caller wants to stop nothing more is tried; once the time is over nothing but the first group. */
+/* Once the caller wants to stop or the time is over nothing more is tried, but one trial there must be. */
 static bool may_go_on(struct findings *findings)
 {
     const profk_options *options = &findings->ctx->options;
     const double spent = (profk__now_s() - findings->begin_s) / findings->budget_s;
     const double done = (double)findings->trials / (double)findings->all;
 
-    if (findings->cancelled || (spent >= 1 && findings->now != findings->groups))
+    if (findings->cancelled || (spent >= 1 && findings->trials > 0))
         return false;
     if (options->progress != NULL &&
         options->progress(options->user, findings->now->name, fmin(fmax(done, spent), 1)) != 0)

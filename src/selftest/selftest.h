@@ -52,7 +52,7 @@ struct findings {
     bool counting, cancelled; /* counting: nothing is tried, only counted */
 };
 
-/* Runs the groups of findings->level while there is time, the first one always. */
+/* Runs the groups of findings->level while there is time, one trial at least. */
 void profk__try_everything(struct findings *findings);
 
 /* profk_selftest() with arguments that are right. */
