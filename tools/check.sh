@@ -7,7 +7,7 @@
 #            Mesa's rusticl and Intel's CPU runtime, and answers of the same bytes on all of them; the small sizes
 #            under Oclgrind; a sample of mutated kernels, which the tests must find; all tests under AddressSanitizer
 #            and UndefinedBehaviorSanitizer; a build with clang; the fuzz targets, briefly.  A missing tool fails.
-#   --long   besides: the long exactness run, and all mutants
+#   --long   besides: the long exactness run, and all mutants; with --gates also kernels for work-groups of 64 and 128
 #
 # A skipped test is a failure here: PoCL is installed, so there is a device.
 # Exit status: 0 all good, 1 a step failed, 2 usage.
@@ -23,7 +23,7 @@ for option in "$@"; do
     case $option in
     --gates) gates=yes ;;
     --long) long=yes ;;
-    *) sed -n '2,14s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
+    *) sed -n '2,13s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
     esac
 done
 
@@ -123,18 +123,23 @@ gate_packages() {
     need_packages "libclang-rt-$clang-dev" python3/python3 # libFuzzer; the mutants
     echo "$clang" >"$logs/llvm"
 
-    # ptxas: from a CUDA toolkit, else from NVIDIA's Python package.
-    PATH=$PATH:/usr/local/cuda/bin
-    ptxas=$(command -v ptxas || true)
-    if [ -z "$ptxas" ]; then
-        need_packages python3/python3 python3-venv
-        [ -d build/ptxas ] || python3 -m venv build/ptxas
-        build/ptxas/bin/pip install --quiet 'nvidia-cuda-nvcc>=13,<14'
-        ptxas=$(find "$PWD/build/ptxas" -type f -name ptxas)
-    fi
-    dirname "$ptxas" >"$logs/ptxas"
-    "$ptxas" --version
+    : >"$logs/gate-path"
+    nvidia_tool ptxas nvidia-cuda-nvcc
+    nvidia_tool nvdisasm nvidia-cuda-nvdisasm
     command -v ocloc
+}
+
+# COMMAND PACKAGE: a tool of a CUDA toolkit if that knows sm_120, else of NVIDIA's Python package.
+nvidia_tool() {
+    tool=$(PATH=$PATH:/usr/local/cuda/bin command -v "$1" || true)
+    if [ -z "$tool" ] || ! "$tool" --help | grep -i 'sm_*120' >/dev/null; then
+        need_packages python3/python3 python3-venv
+        [ -d build/cuda ] || python3 -m venv build/cuda
+        build/cuda/bin/pip install --quiet "$2>=13,<14"
+        tool=$(find "$PWD/build/cuda" -type f -name "$1")
+    fi
+    printf '%s:' "$(dirname "$tool")" >>"$logs/gate-path"
+    "$tool" --version
 }
 
 needs_sudo() { [ "$(id -u)" = 0 ] || echo sudo; }
@@ -147,11 +152,25 @@ kernel_gate() {
     only_cpu='PK_WG=1 \|PK_SLOTS=16 '
     grep -v "$only_cpu" "$logs/programs.txt" >"$logs/programs-all.txt"
     grep "$only_cpu" "$logs/programs.txt" >"$logs/programs-cpu.txt"
-    PATH=$PATH:$(cat "$logs"/ptxas)
-    LLVM=$(cat "$logs"/llvm)
-    export PATH LLVM
-    tools/kernel-gates.sh build/ci/src/cl "$logs/programs-all.txt"
-    SM='' GFX='' IGPU='' tools/kernel-gates.sh build/ci/src/cl "$logs/programs-cpu.txt"
+    compile_kernels "$logs/programs-all.txt" "$logs/kernels.txt"
+    (export SM='' GFX='' IGPU='' && compile_kernels "$logs/programs-cpu.txt" "$logs/kernels-cpu.txt")
+}
+
+# WG: what a GPU that is tuned to work-groups of that size compiles.
+kernel_gate_at() {
+    build/ci/tests/device/list_programs --wg "$1" >"$logs/programs-$1.txt"
+    compile_kernels "$logs/programs-$1.txt" "$logs/kernels-$1.txt"
+}
+
+# SPECS OUTPUT: runs the kernel gate; shows what failed.
+compile_kernels() {
+    PATH=$(cat "$logs"/gate-path)$PATH LLVM=$(cat "$logs"/llvm) \
+        tools/kernel-gates.sh build/ci/src/cl "$1" >"$2" || {
+        grep -A 6 ' FAIL ' "$2" || true
+        tail -n 1 "$2"
+        return 1
+    }
+    tail -n 1 "$2"
 }
 
 # Intel's CPU runtime comes as a Python package.  Its .icd names a path that is not there, and its ICD loader would
@@ -260,6 +279,9 @@ try "tests" run_tests ci
 try "local memory" local_memory
 if [ -n "$gates" ]; then
     try "kernel gate" kernel_gate
+    if [ -n "$long" ]; then
+        for wg in 64 128; do try "kernel gate, groups of $wg" kernel_gate_at "$wg"; done
+    fi
     try "packages of other devices" need_packages mesa-opencl-icd
     try "runtime of another device" intel_runtime
     try "same answers on pthread" same_answers pthread

@@ -5,7 +5,8 @@
 #
 # Each program is compiled as strict OpenCL C 1.2 with every optional extension off into valid SPIR-V 1.0, and for
 # NVIDIA, AMD and Intel devices.  It fails if it does not compile without a warning, needs an optional capability,
-# spills registers or takes too much local memory.  Programs run in parallel, their lines come in order.
+# spills registers, keeps an array in private memory, takes too much local memory, or loads in pieces what should be one
+# load of 128 bits.  Programs run in parallel, their lines come in order.
 #
 # Exit 0: all good.  1: at least one line says FAIL.  2: usage, or a tool is missing (never a silent pass).
 #
@@ -13,20 +14,23 @@
 #   LLVM=22         version of clang and llvm
 #   SM, GFX, IGPU   target lists; an empty list turns that vendor off
 #   MAX_SPILL=0     spilled bytes (NVIDIA; Intel: scratch) or registers (AMD)
+#   MAX_PRIVATE=64  stack or scratch of a work-item, bytes (NVIDIA, AMD); profk_sample keeps 10 words there
 #   MAX_LDS=16384   local memory per work-group, bytes (the OpenCL 1.2 minimum is 32768)
 #   MAX_PROGRAMS=100   lines of SPECS
 #   WG_MACRO=PK_WG  the macro that holds the work-group size; ptxas caps registers for it (256 where it is not defined)
+#   WIDE=profk_filter  the kernel whose PK_ITEMS loads must be 128 bits wide where PK_VEC * PK_WIDTH_BITS is 128
 #   CAPS=...        SPIR-V capabilities that a kernel may need
 #   JOBS            programs at a time, default all processors
 #
-# Tools: clang, llvm, libclc, spirv-tools, ocloc, ptxas.  Local memory that a host passes with clSetKernelArg is not in
-# the lds figures: no compiler can know it.  spill is bytes for NVIDIA and Intel, registers for AMD.  ld128 counts the
-# 128-bit global loads among all global loads.
+# Tools: clang, llvm, libclc, spirv-tools, ocloc, ptxas and nvdisasm that know the SM listed.  Local memory that a host
+# passes with clSetKernelArg is not in the lds figures: no compiler can know it.  spill is bytes for NVIDIA and Intel,
+# registers for AMD.  ld128 counts the 128-bit global loads among all global loads.
 set -u
-: "${LLVM=22}" "${SM=sm_75 sm_80 sm_90}" "${GFX=gfx906 gfx1030 gfx1100}" "${IGPU=skl tgllp dg2}"
-: "${MAX_SPILL=0}" "${MAX_LDS=16384}" "${MAX_PROGRAMS=100}" "${WG_MACRO=PK_WG}" "${JOBS=$(nproc)}"
+: "${LLVM=22}" "${SM=sm_75 sm_80 sm_90 sm_120}" "${GFX=gfx906 gfx1030 gfx1100}" "${IGPU=skl tgllp dg2}"
+: "${MAX_SPILL=0}" "${MAX_PRIVATE=64}" "${MAX_LDS=16384}" "${MAX_PROGRAMS=100}" "${WG_MACRO=PK_WG}"
+: "${JOBS=$(nproc)}" "${WIDE=profk_filter}"
 : "${CAPS=Addresses Linkage Kernel Int64 Int16 Int8 Vector16}"
-export LLVM SM GFX IGPU MAX_SPILL MAX_LDS WG_MACRO CAPS
+export LLVM SM GFX IGPU MAX_SPILL MAX_PRIVATE MAX_LDS WG_MACRO WIDE CAPS
 
 # OpenCL built-ins as bitcode; libclc renamed the AMD file in version 20.
 nvclc=/usr/lib/clc/nvptx64--nvidiacl.bc
@@ -41,7 +45,7 @@ need_tools() {
     need "clang-$LLVM" "clang-$LLVM"
     need "opt-$LLVM" "llvm-$LLVM"
     need spirv-val spirv-tools
-    [ -z "$SM" ] || { need $nvclc libclc; need ptxas "the CUDA toolkit"; }
+    [ -z "$SM" ] || { need $nvclc libclc; need ptxas "the CUDA toolkit"; need nvdisasm "the CUDA toolkit"; }
     [ -z "$GFX" ] || need $amdclc libclc
     [ -z "$IGPU" ] || need ocloc "Intel's offline compiler"
 }
@@ -53,13 +57,22 @@ fail() {
     sed 's/^/    /' "$tmp/log" | head -n 6
 }
 
-# line TARGET KERNEL LDS SPILL FIGURES: prints and judges.
+# line TARGET KERNEL LDS SPILL PRIVATE FIGURES: prints and judges.
 line() {
     verdict=ok
     [ "$3" -le "$MAX_LDS" ] || verdict="FAIL lds"
+    [ "$5" -le "$MAX_PRIVATE" ] || verdict="FAIL private memory"
     [ "$4" -le "$MAX_SPILL" ] || verdict="FAIL spill"
+    case "$2 $6" in
+    "$WIDE "*ld128=*) # with fewer than $wide, which is 0 where vectors are no 128 bits, some vector was taken apart
+        found=${6##*ld128=}
+        [ "${found%%/*}" -ge "$wide" ] || verdict="FAIL loads: $wide must be 128 bits wide"
+        ;;
+    "$WIDE "*simd=*) ;; # the Intel compiler's loads are not looked at
+    "$WIDE "*) verdict="FAIL no loads found" ;;
+    esac
     [ "$verdict" = ok ] || status=1
-    printf '%-10s %-24s lds=%-6s spill=%-5s %s %s\n' "$1" "$2" "$3" "$4" "$5" "$verdict"
+    printf '%-10s %-24s lds=%-6s spill=%-5s %s %s\n' "$1" "$2" "$3" "$4" "$6" "$verdict"
 }
 
 # irbuild TRIPLE CPU LIB OPTIONS...: clang, link built-ins, then optimise with everything but the kernels made
@@ -81,29 +94,44 @@ irbuild() {
         -internalize-public-api-list="$(echo $kernels | tr ' ' ,)" "$tmp/a.ll" -o "$tmp/a.bc" >>"$tmp/log" 2>&1
 }
 
+# spirv_in_scalars: a.spv, which is LLVM's bitcode so far, becomes SPIR-V without operations on vectors.
+spirv_in_scalars() {
+    "opt-$LLVM" -passes=scalarizer "$tmp/a.spv" -o "$tmp/a.bc" >"$tmp/log" 2>&1 &&
+        "clang-$LLVM" -target "$spirv_target" -O2 -Xclang -disable-llvm-passes -x ir -c -o "$tmp/a.spv" "$tmp/a.bc" \
+            >>"$tmp/log" 2>&1
+}
+
 # spirv OPTIONS...: strict warnings with every optional extension off, then valid SPIR-V 1.0 for OpenCL 1.2.
 # -Wno-sometimes-uninitialized: false alarm on __local scalars that one work-item sets.  -Wno-unused-function: the
 # functions of the shared headers, which are expanded into each file.
 #
-# Valid at one level of optimisation is enough: the SPIR-V backend of LLVM 22 writes invalid modules for some valid
-# kernels (optimised: vectors of one component, AND of unlike widths, not the same from run to run; at -O0: a null
-# constant as a member index), and what is to be judged here is the kernel.  The warnings come from the front end.
+# Valid in one of three ways is enough: the SPIR-V backend of LLVM 22 writes invalid modules for some valid kernels
+# (optimised: a choice between vectors by one condition, which SPIR-V 1.4 allows, vectors of one component, AND of
+# unlike widths, not the same from run to run; at -O0: a null constant as a member index), and what is to be judged
+# here is the kernel.  The third way takes vectors apart before the backend sees them.  The warnings come from the front
+# end.
 spirv() {
-    for level in -O2 -O0; do
-        if ! "clang-$LLVM" -target spirv64v1.0-unknown-unknown -x cl -cl-std=CL1.2 $level -Xclang -cl-ext=-all \
-            -Wall -Wextra -Wconversion -Wshadow -Wcast-align -Wdouble-promotion -Wno-sometimes-uninitialized -Wno-unused-function -Werror \
-            "$@" -c -o "$tmp/a.spv" "$file" >"$tmp/log" 2>&1; then
+    spirv_target=spirv64v1.0-unknown-unknown
+    warnings="-Wall -Wextra -Wconversion -Wshadow -Wcast-align -Wdouble-promotion -Wno-sometimes-uninitialized"
+    for way in -O2 -O0 "-O2 -emit-llvm"; do
+        # shellcheck disable=SC2086 # lists of options
+        if ! "clang-$LLVM" -target $spirv_target -x cl -cl-std=CL1.2 $way -Xclang -cl-ext=-all \
+            $warnings -Wno-unused-function -Werror "$@" -c -o "$tmp/a.spv" "$file" >"$tmp/log" 2>&1; then
             fail spirv1.0 "$name" "does not compile cleanly"
             return
+        fi
+        if [ "$way" = "-O2 -emit-llvm" ] && ! spirv_in_scalars; then
+            echo "no module in scalars" | cat - "$tmp/log" >>"$tmp/invalid"
+            break
         fi
         if spirv-val --target-env opencl1.2 "$tmp/a.spv" >"$tmp/log" 2>&1; then
             break
         fi
         cat "$tmp/log" >>"$tmp/invalid"
     done
-    if [ -s "$tmp/log" ]; then
+    if [ -s "$tmp/log" ] || [ ! -s "$tmp/a.spv" ]; then
         mv "$tmp/invalid" "$tmp/log"
-        fail spirv1.0 "$name" "invalid SPIR-V at -O2 and at -O0"
+        fail spirv1.0 "$name" "invalid SPIR-V in every way"
     else
         needs=$(spirv-dis "$tmp/a.spv" | awk '$1 == "OpCapability" { print $2 }')
         optional=
@@ -120,44 +148,71 @@ spirv() {
     fi
 }
 
-# ldg128 KERNEL: "128-bit global loads/all global loads" in a cubin.  From Turing on a SASS instruction is 16 bytes;
-# its low 9 bits 0x181 are a global load, and bits 73-75 its size, 6 meaning 128 bits.
-ldg128() {
-    "llvm-objcopy-$LLVM" -O binary --only-section=".text.$1" "$tmp/a.cubin" "$tmp/sass" 2>/dev/null
-    od -An -v -tx8 -w16 "$tmp/sass" | awk '
-        { op = substr($1, 14, 3); size = int((index("0123456789abcdef", substr($2, 14, 1)) - 1) / 2) }
-        op ~ /^[39]81$/ { all++; if (size == 6) wide++ }
-        END { printf "%d/%d", wide, all }'
+# ptx_assemble SM OPTIONS OF PTXAS...: a.ptx to a.cubin; the figures are in the log.
+ptx_assemble() {
+    arch=$1
+    shift
+    ptxas -v -arch="$arch" -maxntid "$wg" "$@" -o "$tmp/a.cubin" "$tmp/a.ptx" >"$tmp/log" 2>&1
+}
+
+# ptx_figures KERNEL: "LDS SPILL STACK REGISTERS" from ptxas's log.
+ptx_figures() {
+    awk -v k="$1" '
+        /Function properties for/ { on = ($NF == k) }
+        on && /spill stores/ { stack = $1; spill = $5 }
+        on && /Used [0-9]+ registers/ {
+            for (i = 2; i <= NF; i++) {
+                if ($i ~ /^registers/) r = $(i - 1)
+                if ($i ~ /^smem/) s = $(i - 2)
+            }
+            print s + 0, spill + 0, stack + 0, "regs=" r
+            exit
+        }' "$tmp/log"
+}
+
+# count_wide DISASSEMBLY KERNEL PLACE ANY WIDE: " ld128=N/M", N of the kernel's M loads being 128 bits wide: the lines
+# that match WIDE and ANY between the one that matches PLACE and ends in the kernel's name and the next PLACE.
+count_wide() {
+    awk -v k="$2" -v place="$3" -v any="$4" -v wide="$5" '
+        $0 ~ place { on = index($0, k) > 0 }
+        on && $0 ~ any { all++; if ($0 ~ wide) n++ }
+        END { printf " ld128=%d/%d", n, all }' "$1"
 }
 
 # nvidia SM OPTIONS...
+#
+# Told the size of a work-group, ptxas may give up a few registers to fit one work-group more on a multiprocessor, and
+# spill them.  What spills is therefore assembled once more for one work-group at a time: what still spills must.  The
+# line says what ptxas gave up before ("traded").
 nvidia() {
     sm=$1
     shift
     if ! { irbuild nvptx64-nvidia-cuda "$sm" $nvclc -Wno-linker-warnings "$@" &&
-        "llc-$LLVM" -O3 -mcpu="$sm" "$tmp/a.bc" -o "$tmp/a.ptx" >"$tmp/log" 2>&1 &&
-        ptxas -v -arch="$sm" -maxntid "$wg" -o "$tmp/a.cubin" "$tmp/a.ptx" >"$tmp/log" 2>&1; }; then
+        "llc-$LLVM" -O3 -mcpu="$sm" "$tmp/a.bc" -o "$tmp/a.ptx" >"$tmp/log" 2>&1 && ptx_assemble "$sm"; }; then
         fail "$sm" "$name" "does not build"
         return
     fi
     for k in $kernels; do
-        figures=$(awk -v k="$k" '
-            /Function properties for/ { on = ($NF == k) }
-            on && /spill stores/ { stack = $1; spill = $5 }
-            on && /Used [0-9]+ registers/ {
-                for (i = 2; i <= NF; i++) {
-                    if ($i ~ /^registers/) r = $(i - 1)
-                    if ($i ~ /^smem/) s = $(i - 2)
-                }
-                print s + 0, spill + 0, "regs=" r " stack=" stack
-                exit
-            }' "$tmp/log")
-        if [ -z "$figures" ]; then
+        traded=
+        ptx_figures "$k" >"$tmp/figures"
+        if ! read -r lds spill stack registers <"$tmp/figures"; then
             fail "$sm" "$k" "ptxas tells nothing about it"
             continue
         fi
-        rest=${figures#* }
-        line "$sm" "$k" "${figures%% *}" "${rest%% *}" "${rest#* } ld128=$(ldg128 "$k")"
+        if [ "$spill" != 0 ]; then
+            traded=" traded=$spill"
+            mv "$tmp/log" "$tmp/first"
+            ptx_assemble "$sm" -minnctapersm 1
+            ptx_figures "$k" >"$tmp/figures"
+            read -r lds spill stack registers <"$tmp/figures"
+            mv "$tmp/first" "$tmp/log"
+        fi
+        loads=
+        if [ "$k" = "$WIDE" ]; then
+            nvdisasm -c -ndf "$tmp/a.cubin" >"$tmp/isa" 2>&1
+            loads=$(count_wide "$tmp/isa" ".text.$k" '^\.text\.' '[ \t]LDG?(\.[A-Z0-9]+)* ' '[.]128')
+        fi
+        line "$sm" "$k" "$lds" "$spill" "$stack" "$registers stack=$stack$traded$loads"
     done
 }
 
@@ -170,7 +225,6 @@ amd() {
         fail "$gfx" "$name" "does not build"
         return
     fi
-    "llvm-objdump-$LLVM" -d "$tmp/a.o" >"$tmp/isa"
     "llvm-readelf-$LLVM" --notes "$tmp/a.o" | awk '
         $1 == "-" { sub(/^ *- /, "") }
         /^ *\.group_segment_fixed_size:/ { lds = $2 }
@@ -181,15 +235,15 @@ amd() {
         /^ *\.vgpr_spill_count:/ { vs = $2 }
         /^ *\.symbol:/ { name = $2; gsub(/\.kd|\x27/, "", name) }
         /^ *\.wavefront_size:/ {
-            print name, lds, ss + vs, "vgpr=" v " sgpr=" s " scratch=" scratch " wave=" $2
+            print name, lds, ss + vs, scratch, "vgpr=" v " sgpr=" s " scratch=" scratch " wave=" $2
         }' >"$tmp/notes"
     [ -s "$tmp/notes" ] || fail "$gfx" "$name" "no kernel information"
-    while read -r k lds spill rest; do
-        wide=$(awk -v k="<$k>:" '
-            /^[0-9a-f]+ <.*>:/ { on = ($2 == k) }
-            on && /(global|flat|buffer)_load/ { all++; if (/load_(dwordx4|b128)/) w++ }
-            END { printf "%d/%d", w, all }' "$tmp/isa")
-        line "$gfx" "$k" "$lds" "$spill" "$rest ld128=$wide"
+    while read -r k lds spill scratch rest; do
+        if [ "$k" = "$WIDE" ]; then
+            "llvm-objdump-$LLVM" -d "$tmp/a.o" >"$tmp/isa"
+            rest=$rest$(count_wide "$tmp/isa" "<$k>:" '^[0-9a-f]+ <' '(global|flat|buffer)_load' '_(dwordx4|b128)')
+        fi
+        line "$gfx" "$k" "$lds" "$spill" "$scratch" "$rest"
     done <"$tmp/notes"
 }
 
@@ -215,7 +269,7 @@ intel() {
         END { out() }' "$tmp/ze" >"$tmp/notes"
     [ -s "$tmp/notes" ] || fail "$igpu" "$name" "no kernel information"
     while read -r k lds spill rest; do
-        line "$igpu" "$k" "$lds" "$spill" "$rest"
+        line "$igpu" "$k" "$lds" "$spill" 0 "$rest"
     done <"$tmp/notes"
 }
 
@@ -230,9 +284,16 @@ one() {
     mkdir "$tmp"
     status=0
     wg=256
+    wide=0
+    vector_nbits=1
     for option in "$@"; do
-        case $option in "-D$WG_MACRO="*) wg=${option#*=} ;; esac
+        case $option in
+        "-D$WG_MACRO="*) wg=${option#*=} ;;
+        -DPK_ITEMS=*) wide=${option#*=} ;;
+        -DPK_VEC=* | -DPK_WIDTH_BITS=*) vector_nbits=$((vector_nbits * ${option#*=})) ;;
+        esac
     done
+    [ "$vector_nbits" = 128 ] || wide=0
     {
         echo "$name $*"
         spirv "$@"
@@ -244,6 +305,13 @@ one() {
     rm -rf "$tmp"
 }
 
+# tool_versions: the first line of a run; other versions give other figures.
+tool_versions() {
+    printf 'compiled with clang %s' "$("clang-$LLVM" --version | sed -n 's/.*version \([0-9.]*\).*/\1/p')"
+    [ -z "$SM" ] || printf ', ptxas %s' "$(ptxas --version | sed -n 's/.*, V\([0-9.]*\).*/\1/p')"
+    printf '\n'
+}
+
 if [ "${1:-}" = --one ]; then
     # shellcheck disable=SC2086 # a line of SPECS is a list of words
     set -- "$2" "$3" $4
@@ -252,10 +320,11 @@ if [ "${1:-}" = --one ]; then
 fi
 
 if [ $# != 2 ] || [ ! -d "$1" ] || [ ! -s "$2" ]; then
-    sed -n '2,20s/^# \{0,1\}//p' "$0" >&2
+    sed -n '2,26s/^# \{0,1\}//p' "$0" >&2
     exit 2
 fi
 need_tools
+tool_versions
 out=$(mktemp -d) || exit 2
 trap 'rm -rf "$out"' EXIT
 count=$(wc -l <"$2")
