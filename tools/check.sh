@@ -152,7 +152,7 @@ kernel_gate() {
     only_cpu='PK_WG=1 \|PK_SLOTS=16 '
     grep -v "$only_cpu" "$logs/programs.txt" >"$logs/programs-all.txt"
     grep "$only_cpu" "$logs/programs.txt" >"$logs/programs-cpu.txt"
-    compile_kernels "$logs/programs-all.txt" "$logs/kernels.txt"
+    compile_kernels "$logs/programs-all.txt" "$logs/kernels.txt" # what docs/kernels.md is made of
     (export SM='' GFX='' IGPU='' && compile_kernels "$logs/programs-cpu.txt" "$logs/kernels-cpu.txt")
 }
 
