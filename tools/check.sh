@@ -4,9 +4,10 @@
 #   tools/check.sh [--gates] [--long]
 #
 #   --gates  besides: every kernel program for NVIDIA, AMD, Intel and strict SPIR-V; exactness on PoCL's basic device,
-#            Mesa's rusticl and Intel's CPU runtime, and answers of the same bytes on all of them; the small sizes
-#            under Oclgrind; a sample of mutated kernels, which the tests must find; all tests under AddressSanitizer
-#            and UndefinedBehaviorSanitizer; a build with clang; the fuzz targets, briefly.  A missing tool fails.
+#            Mesa's rusticl and Intel's CPU runtime, and answers of the same bytes on all of them; the Khronos ICD
+#            loader; devices with odd limits; the small sizes under Oclgrind; a sample of mutated kernels, which the
+#            tests must find; all tests under AddressSanitizer and UndefinedBehaviorSanitizer; a build with clang; the
+#            fuzz targets, briefly.  A missing tool fails.
 #   --long   besides: the long exactness run, and all mutants; with --gates also kernels for work-groups of 64 and 128
 #
 # A skipped test is a failure here: PoCL is installed, so there is a device.
@@ -23,7 +24,7 @@ for option in "$@"; do
     case $option in
     --gates) gates=yes ;;
     --long) long=yes ;;
-    *) sed -n '2,13s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
+    *) sed -n '2,14s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
     esac
 done
 
@@ -204,6 +205,49 @@ elsewhere() {
     done
 }
 
+# The ICD loader of the Khronos group in place of ocl-icd, with PoCL.  It comes with Intel's runtime and needs some of
+# its libraries; it takes a folder for OCL_ICD_VENDORS.  Which loader ran, the dynamic linker's log tells.
+other_loader() {
+    mkdir -p build/khronos/lib build/khronos/vendors
+    ln -sf "$PWD"/build/intel/venv/lib/libOpenCL.so* "$PWD"/build/intel/venv/lib/libsvml.so \
+        "$PWD"/build/intel/venv/lib/libirng.so "$PWD"/build/intel/venv/lib/libimf.so \
+        "$PWD"/build/intel/venv/lib/libintlc.so* build/khronos/lib/
+    cp /etc/OpenCL/vendors/pocl.icd build/khronos/vendors/
+    for program in "$@"; do
+        rm -f "$logs"/loader.*
+        # shellcheck disable=SC2086 # a program and its options
+        POCL_CACHE_DIR=$PWD/build/pocl-cache PROFK_DEVICE=pthread OCL_ICD_VENDORS=$PWD/build/khronos/vendors \
+            LD_LIBRARY_PATH=$PWD/build/khronos/lib LD_DEBUG=libs LD_DEBUG_OUTPUT=$logs/loader build/ci/tests/$program
+        loaded=$(cat "$logs"/loader.* | sed -n 's/.*calling init: \(.*libOpenCL.*\)/\1/p' | sort -u)
+        echo "loaded $loaded"
+        [ "$loaded" = "$PWD/build/khronos/lib/libOpenCL.so.1" ]
+    done
+}
+
+# SETTING FACT PROGRAMS...: PoCL's device under SETTING, which must have FACT in the JSON of `profk devices`.  What PoCL
+# compiles does not depend on these settings, byte for byte, so its cache serves all of them.
+odd_device() {
+    export "${1?}"
+    fact=$2
+    shift 2
+    build/ci/tools/profk devices --json | tee "$logs/odd-device.json"
+    grep -F "$fact" "$logs/odd-device.json" >/dev/null
+    elsewhere pthread "$@"
+}
+
+# PoCL's two devices at once: either gives the answers that the first gave alone.
+two_devices() {
+    POCL_CACHE_DIR=$PWD/build/pocl-cache
+    export POCL_CACHE_DIR POCL_DEVICES="pthread basic"
+    build/ci/tools/profk devices | tee "$logs/two-devices.txt"
+    [ "$(grep -c 'Portable Computing Language' "$logs/two-devices.txt")" = 2 ]
+    for device in pthread basic; do
+        PROFK_DEVICE=$device build/ci/tests/conformance/test_identical --small >"$logs/answers-two.txt"
+        grep '^digest ' "$logs/answers-two.txt" >"$logs/digests-two.txt"
+        diff "$logs/digests-pthread.txt" "$logs/digests-two.txt"
+    done
+}
+
 # Its threads or none: both are seen, since same_answers runs it with threads.
 rusticl_without_threads() {
     export LP_NUM_THREADS=0
@@ -271,6 +315,25 @@ fuzz() {
     done
 }
 
+# bench checks its answers; forced work-groups of 1024 become what the device allows.
+odd_devices() {
+    bench="../tools/profk bench -n 20000 -k 100 --force shape=tile,wg=1024 --route"
+    for wg in 1 3; do
+        try "work-groups of at most $wg" odd_device POCL_MAX_WORK_GROUP_SIZE=$wg "\"max_work_group\":$wg," \
+            "conformance/test_exact --small"
+    done
+    for wg in 100 896; do
+        try "work-groups of at most $wg" odd_device POCL_MAX_WORK_GROUP_SIZE=$wg "\"max_work_group\":$wg," \
+            "conformance/test_exact --small" "$bench profk" "$bench full"
+    done
+    machine="L3Cache:1(size=8388608) L2Cache:2(size=32768) core:1 pu:1"
+    try "local memory of 32 KiB" odd_device "HWLOC_SYNTHETIC=NUMANode:1(memory=25769803776) $machine" \
+        '"local_bytes":32768,' "conformance/test_exact --small"
+    try "128 MiB an allocation" odd_device "HWLOC_SYNTHETIC=NUMANode:1(memory=268435456) $machine" \
+        '"max_alloc_bytes":134217728,' "conformance/test_shapes --small"
+    try "two devices" two_devices
+}
+
 # shellcheck disable=SC2086 # lists of words
 must "packages" need_packages $BUILD_PACKAGES $TEST_PACKAGES
 [ -z "$gates" ] || must "packages of the gates" gate_packages
@@ -293,6 +356,8 @@ if [ -n "$gates" ]; then
     try "exactness on rusticl" rusticl_without_threads conformance/test_exact "conformance/test_shapes --small" \
         "device/test_stages --small"
     try "exactness on intel" elsewhere intel "conformance/test_exact --small"
+    try "exactness, Khronos loader" other_loader "conformance/test_exact --small" "conformance/test_shapes --small"
+    odd_devices
     try "oclgrind" oclgrind_run
     try "mutants, a sample" run_tests ci --build-config Gate --label-regex '^gate$'
     try "clang build" clang_build
