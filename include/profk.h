@@ -479,7 +479,7 @@ PROFK_API profk_status profk_tuning_import(profk_context *ctx, const char *path)
  *   level 0  every route, filter shape, type, order and NaN policy, lengths around the borders, the ways of calling;
  *            attempts that miss or overflow on purpose; right answers that are damaged on purpose, so that the
  *            comparison must refuse them; whether samples miss as often as theory says
- *   level 1  also at odd work-group sizes; starts nothing new after 40 seconds
+ *   level 1  also at odd work-group sizes; starts nothing new after 35 seconds
  *   level 2  the same without a limit
  *
  * It takes seconds where the kernels are kept, else minutes: some seventy programs are compiled.  What is most telling
