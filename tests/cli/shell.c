@@ -4,6 +4,7 @@
 
 #include <fcntl.h>
 #include <glob.h>
+#include <profk.h>
 #include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -138,7 +139,7 @@ const float vector[5] = {1.5f, -2.0f, 0.1f, 3.0f, -0.0f};
 
 static char *vendors; /* OCL_ICD_VENDORS as it was when the program began, a copy; NULL: unset */
 
-void set_environment(void)
+static void set_environment(void)
 {
     static char path[LINE_ROOM];
     char command[] = PROFK_COMMAND;
@@ -152,6 +153,20 @@ void set_environment(void)
     unsetenv("PROFK_DEVICE");
     if (getenv("OCL_ICD_VENDORS"))
         vendors = strdup(getenv("OCL_ICD_VENDORS"));
+}
+
+int shell_main(int (*failed_without_device)(void), int (*failed_with_device)(void))
+{
+    profk_device device = {.struct_size = sizeof device};
+    bool has_device;
+    int failed;
+
+    set_environment();
+    has_device = profk_device_find(NULL, &device) == PROFK_OK;
+    failed = failed_without_device ? failed_without_device() : 0;
+    if (has_device)
+        failed += failed_with_device();
+    return failed ? EXIT_FAILURE : has_device ? EXIT_SUCCESS : EXIT_SKIPPED;
 }
 
 static int set_up(void **state)

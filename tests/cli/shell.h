@@ -60,9 +60,10 @@ void write_npy(const char *path, int version, const char *header, const void *da
 extern const unsigned char patterns[16]; /* t.raw and bf16.npy */
 extern const float vector[5];            /* v.npy (5,), row.npy (1, 5), rows.npy (2, 2), norows.npy (0, 5), v.raw */
 
-/* `profk` is in the PATH, $ELEVATION is the example file, $FAKE the folder of the fake platform, $LAYER the layer
- * that makes calls fail.  Called once, first. */
-void set_environment(void);
+/* What main() of a test of the command does.  `profk` is in the PATH, $ELEVATION is the example file, $FAKE the folder
+ * of the fake platform, $LAYER the layer that makes calls fail.  The first groups see no device, or there are none
+ * (NULL); the others need one.  Each returns how many tests failed; this, an exit status, 77 without a device. */
+int shell_main(int (*failed_without_device)(void), int (*failed_with_device)(void));
 
 /* Of a group of tests: a folder with the files above; no device is seen, or those of the machine. */
 int set_up_without_devices(void **state);

@@ -5,8 +5,6 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include <profk.h>
-
 #include "json_reader.h"
 #include "shell.h"
 
@@ -295,13 +293,5 @@ static int failed_with_device(void)
 
 int main(void)
 {
-    profk_device device = {.struct_size = sizeof device};
-    int failed;
-
-    set_environment();
-    if (profk_device_find(NULL, &device) != PROFK_OK)
-        return failed_without_device() ? EXIT_FAILURE : EXIT_SKIPPED;
-    failed = failed_without_device();
-    failed += failed_with_device();
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return shell_main(failed_without_device, failed_with_device);
 }

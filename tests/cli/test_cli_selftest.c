@@ -8,7 +8,6 @@
 #include "shell.h"
 
 #include <inttypes.h>
-#include <profk.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -208,7 +207,7 @@ static void test_cold(void **state)
     assert_true((strcmp(member("verdict"), "pass") == 0) == (member("not_run")[0] == '\0'));
 }
 
-int main(int count, char **arguments)
+static int failed(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_good),
@@ -216,16 +215,18 @@ int main(int count, char **arguments)
         cmocka_unit_test(test_damage),
         cmocka_unit_test(test_speed_fails),
     };
-    const struct CMUnitTest long_tests[] = {cmocka_unit_test(test_cold)};
-    profk_device device = {.struct_size = sizeof device};
 
-    set_environment();
-    if (profk_device_find(NULL, &device) != PROFK_OK)
-        return EXIT_SKIPPED;
-    if (count > 1 && strcmp(arguments[1], "--long") == 0)
-        return cmocka_run_group_tests_name("selftest, cold", long_tests, set_up_with_devices, tear_down)
-                   ? EXIT_FAILURE
-                   : EXIT_SUCCESS;
-    return cmocka_run_group_tests_name("selftest", tests, set_up_with_devices, tear_down) ? EXIT_FAILURE
-                                                                                          : EXIT_SUCCESS;
+    return cmocka_run_group_tests_name("selftest", tests, set_up_with_devices, tear_down);
+}
+
+static int failed_cold(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_cold)};
+
+    return cmocka_run_group_tests_name("selftest, cold", tests, set_up_with_devices, tear_down);
+}
+
+int main(int count, char **arguments)
+{
+    return shell_main(NULL, count > 1 && strcmp(arguments[1], "--long") == 0 ? failed_cold : failed);
 }

@@ -368,7 +368,7 @@ static void test_failing_calls(void **state)
     refuse("OPENCL_LAYERS=$LAYER FAULT=clEnqueueNDRangeKernel:1:-5 profk topk v.npy -k 1 --async", 1, "");
 }
 
-int main(void)
+static int failed_with_device(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_one_answer),    cmocka_unit_test(test_chunks),
@@ -377,10 +377,11 @@ int main(void)
         cmocka_unit_test(test_explain),       cmocka_unit_test(test_larger_than_an_allocation),
         cmocka_unit_test(test_failing_calls),
     };
-    profk_device device = {.struct_size = sizeof device};
 
-    set_environment();
-    if (profk_device_find(NULL, &device) != PROFK_OK)
-        return EXIT_SKIPPED;
-    return cmocka_run_group_tests_name("cli, shapes", tests, set_up, tear_down) ? EXIT_FAILURE : EXIT_SUCCESS;
+    return cmocka_run_group_tests_name("cli, shapes", tests, set_up, tear_down);
+}
+
+int main(void)
+{
+    return shell_main(NULL, failed_with_device);
 }

@@ -126,21 +126,14 @@ void scene_close(struct scene *s)
 profk_problem problem_of(const struct spec *spec)
 {
     const struct test_case *c = &spec->c;
-    profk_problem p;
+    profk_problem p = test_case_problem(c);
 
-    profk_problem_init(&p, sizeof p, c->type, c->n, c->k);
     p.rows = spec->rows;
     p.row_stride = spec->gap ? c->n + spec->gap : 0;
-    p.seed = c->seed | 1;
     p.epsilon = spec->epsilon;
     p.recall = spec->recall;
     p.workspace_limit_nbytes = spec->limit_nbytes;
-    p.order = c->order;
-    p.nan = c->nan;
-    p.sort = c->sort;
-    p.index = c->index;
     p.mode = spec->mode;
-    p.route = c->route;
     return p;
 }
 
@@ -148,18 +141,11 @@ profk_plan *plan_of(const struct spec *spec, profk_info *info)
 {
     profk_problem p = problem_of(spec);
     profk_tuning forced = spec->forced;
-    profk_plan *plan = NULL;
-    profk_status st;
+    profk_plan *plan;
 
     forced.struct_size = sizeof forced;
-    st = profk_plan_create(fixture.ctx, &p, &forced, spec->flags, &plan);
-    if (st == PROFK_ERR_UNSUPPORTED && strstr(profk_context_message(fixture.ctx), "on this device")) {
-        p.route = PROFK_ROUTE_AUTO; /* a driver that ends long loops: the answer must be the same */
-        st = profk_plan_create(fixture.ctx, &p, &forced, spec->flags, &plan);
-    }
-    if (st != PROFK_OK)
-        complain(&spec->c, "profk_plan_create: %s: %s", profk_status_string(st), profk_context_message(fixture.ctx));
-    assert_int_equal(st, PROFK_OK);
+    plan = fixture_plan_problem(&fixture, &spec->c, &p, &forced, spec->flags);
+    assert_non_null(plan);
     info->struct_size = sizeof *info;
     assert_int_equal(profk_plan_info(plan, info), PROFK_OK);
     return plan;

@@ -371,10 +371,11 @@ bool fixture_judge(const struct fixture *f, const struct test_case *c, const uin
     return c->k == 0 || judge_results(f, c, ranked);
 }
 
-/* A device whose driver ends long loops refuses large samples and buffers: then another route must give the answer. */
+/* A device whose driver ends long loops refuses large samples and buffers, and long rows on route rows: then another
+ * route must give the answer. */
 static bool is_refused_by_loops(const struct fixture *f)
 {
-    return strstr(profk_context_message(f->ctx), "loops on this device") != NULL;
+    return strstr(profk_context_message(f->ctx), "on this device") != NULL;
 }
 
 /* What the plan promised for a case. */
@@ -435,11 +436,9 @@ static bool judge_stats(const struct test_case *c, const profk_info *info, const
 
 /* ---- running a case ---- */
 
-profk_plan *fixture_plan(struct fixture *f, const struct test_case *c, const profk_tuning *forced)
+profk_problem test_case_problem(const struct test_case *c)
 {
     profk_problem p;
-    profk_plan *plan = NULL;
-    profk_status st;
 
     profk_problem_init(&p, sizeof p, c->type, c->n, c->k);
     p.order = c->order;
@@ -448,10 +447,25 @@ profk_plan *fixture_plan(struct fixture *f, const struct test_case *c, const pro
     p.index = c->index;
     p.route = c->route;
     p.seed = c->seed | 1;
-    st = profk_plan_create(f->ctx, &p, forced, PROFK_ESTIMATE, &plan);
+    return p;
+}
+
+profk_plan *fixture_plan(struct fixture *f, const struct test_case *c, const profk_tuning *forced)
+{
+    profk_problem p = test_case_problem(c);
+
+    return fixture_plan_problem(f, c, &p, forced, PROFK_ESTIMATE);
+}
+
+profk_plan *fixture_plan_problem(struct fixture *f, const struct test_case *c, profk_problem *p,
+                                 const profk_tuning *forced, uint32_t flags)
+{
+    profk_plan *plan = NULL;
+    profk_status st = profk_plan_create(f->ctx, p, forced, flags, &plan);
+
     if (st == PROFK_ERR_UNSUPPORTED && is_refused_by_loops(f)) {
-        p.route = PROFK_ROUTE_AUTO; /* the answer must be the same */
-        st = profk_plan_create(f->ctx, &p, forced, PROFK_ESTIMATE, &plan);
+        p->route = PROFK_ROUTE_AUTO; /* the answer must be the same */
+        st = profk_plan_create(f->ctx, p, forced, flags, &plan);
     }
     if (st != PROFK_OK)
         complain(c, "profk_plan_create: %s: %s", profk_status_string(st), profk_context_message(f->ctx));

@@ -80,8 +80,14 @@ int fixture_main(int argc, char **argv, struct test_options *options, struct fix
 /* Puts n elements of x between guards on the device.  x must stay until the next load. */
 bool fixture_load(struct fixture *f, uint32_t type, const void *x, size_t n, uint64_t seed);
 
-/* Makes the plan of a case; NULL and a message on failure.  forced may be NULL. */
+/* The problem of a case: one row, exact. */
+profk_problem test_case_problem(const struct test_case *c);
+
+/* Makes the plan of a case; NULL and a message on failure.  forced may be NULL.  The second one takes a problem of
+ * more than the case says; where a driver that ends long loops refuses it, route auto takes the place of its own. */
 profk_plan *fixture_plan(struct fixture *f, const struct test_case *c, const profk_tuning *forced);
+profk_plan *fixture_plan_problem(struct fixture *f, const struct test_case *c, profk_problem *p,
+                                 const profk_tuning *forced, uint32_t flags);
 
 /* Runs plan once on the loaded input and judges it; ranked holds the k indices of the answer.  ret may be NULL. */
 bool fixture_execute(struct fixture *f, profk_plan *plan, const struct test_case *c, const uint32_t *ranked,
