@@ -87,7 +87,7 @@ static int measure_speed(struct selftest_run *run)
     int status;
 
     run->no_speed = "there was no time left";
-    run->out_of_time = run->settings.level == 1 && clock_seconds() - run->start > SPEED_DEADLINE_S;
+    run->out_of_time = run->settings.level == 1 && clock_seconds() - run->start > (double)SPEED_DEADLINE_S;
     if (run->out_of_time)
         return EXIT_DONE;
     progress_report(NULL, "speed", 1.0);
