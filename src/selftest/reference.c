@@ -1,4 +1,4 @@
-/* reference.c: insertion into a list of k. */
+/* reference.c: insertion into a sorted list of k, by bisection. */
 #include "selftest/reference.h"
 
 #include <math.h>
@@ -27,6 +27,13 @@ struct number {
     bool nan, negative;
     double real;
     uint64_t whole;
+};
+
+/* What is asked for. */
+struct question {
+    const struct format *format;
+    const void *elements;
+    uint32_t order, nan;
 };
 
 uint32_t profk__reference_nbytes(uint32_t type)
@@ -105,21 +112,34 @@ static bool goes_first(uint32_t order, uint32_t nan, const struct number *a, con
     return order == PROFK_LARGEST ? compare_values(a, b) > 0 : compare_values(a, b) < 0;
 }
 
+/* Where a fresh element belongs among those held: behind all that are equal, for these have lower indices. */
+static uint32_t place_of(const struct question *question, const struct number *fresh, const uint32_t *indices,
+                         uint32_t held)
+{
+    uint32_t low = 0, high = held;
+
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        struct number there = number_at(question->format, question->elements, indices[middle]);
+
+        if (goes_first(question->order, question->nan, fresh, &there))
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    return low;
+}
+
 void profk__reference_topk(uint32_t type, uint32_t order, uint32_t nan, const void *elements, uint32_t n, uint32_t k,
                            uint32_t *indices)
 {
-    const struct format *format = &formats[type];
-    uint32_t held = 0, i, place;
+    const struct question question = {&formats[type], elements, order, nan};
+    uint32_t held = 0, i;
 
     for (i = 0; i < n && k > 0; i++) {
-        struct number fresh = number_at(format, elements, i);
+        struct number fresh = number_at(question.format, elements, i);
+        uint32_t place = place_of(&question, &fresh, indices, held);
 
-        for (place = held; place > 0; place--) { /* behind all that are equal: these have lower indices */
-            struct number before = number_at(format, elements, indices[place - 1]);
-
-            if (!goes_first(order, nan, &fresh, &before))
-                break;
-        }
         if (place == k)
             continue;
         held += held < k;
