@@ -1,8 +1,8 @@
 /*
  * test_cli_stopped.c: profk topk and profk tune stopped by SIGINT or SIGTERM at random moments.
  *
- * Whenever it happens, an output file is as it was before or whole, no temporary file lies beside it, and every entry of
- * the store is whole; a temporary that a stopped process was writing to may stay there, for profk cache clear.
+ * Whenever it happens, an output file is as it was before or whole, no temporary file lies beside it, and every entry
+ * of the store is whole; a temporary that a stopped process was writing to may stay there, for profk cache clear.
  *
  * test_cli_stopped [--long] [--seed N]
  */
