@@ -11,7 +11,7 @@
  * code that the specification of OpenCL 1.2 gives for it, and with codes that it does not know.  Releases are not made
  * to fail: the library could do nothing about it.
  */
-#define _POSIX_C_SOURCE 200809L /* setenv */
+#define _POSIX_C_SOURCE 200809L /* setenv, getpid */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -23,10 +23,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "fault/scenarios.h"
 
-#define LOG PROFK_TEST_SCRATCH "/test_faults.log"
+/* The layer's log: one for each process, so that two runs at once do not read each other's. */
+static char log_path[512];
 
 enum { ENTRIES_MAX = 64 };
 
@@ -54,9 +56,9 @@ static void read_counts(struct counts *ret)
     assert_int_equal(clReleaseContext(context), CL_SUCCESS); /* the layer writes its log */
     ret->used = 0;
     ret->live_nbytes = ret->all = 0;
-    file = fopen(LOG, "r");
+    file = fopen(log_path, "r");
     if (!file)
-        fail_msg("the layer wrote no %s; does the ICD loader know OPENCL_LAYERS?", LOG);
+        fail_msg("the layer wrote no %s; does the ICD loader know OPENCL_LAYERS?", log_path);
     while (fscanf(file, "%47s %" SCNu64, e.name, &e.calls) == 2) {
         if (strcmp(e.name, "clCreateBuffer.live") == 0)
             ret->live_nbytes = e.calls;
@@ -408,12 +410,14 @@ int main(void)
     int status;
 
     setenv("OPENCL_LAYERS", PROFK_TEST_LAYER, 1); /* read by the loader at the first OpenCL call */
-    setenv("PROFK_LAYER_LOG", LOG, 1);
+    snprintf(log_path, sizeof log_path, "%s/test_faults-%ld.log", PROFK_TEST_SCRATCH, (long)getpid());
+    setenv("PROFK_LAYER_LOG", log_path, 1);
     unsetenv("FAULT");
-    remove(LOG);
     status = scenarios_open(end_faults);
     if (status == 0)
         status = cmocka_run_group_tests(tests, NULL, NULL);
     scenarios_close();
+    unsetenv("PROFK_LAYER_LOG"); /* the layer writes a last time at exit */
+    remove(log_path);
     return status;
 }

@@ -26,7 +26,8 @@
 #include "fault/scenarios.h"
 #include "support/layer_log.h"
 
-#define LOG PROFK_TEST_SCRATCH "/test_lost.log"
+/* The layer's log: one for each process, so that two runs at once do not read each other's. */
+static char log_path[512];
 
 enum { POINTS = 16, HANG_SECONDS = 120 };
 
@@ -67,7 +68,7 @@ static uint64_t calls_so_far(void)
 
     assert_int_equal(code, CL_SUCCESS);
     assert_int_equal(clReleaseContext(context), CL_SUCCESS); /* the layer writes its log */
-    assert_true(layer_log_read(&log, LOG));
+    assert_true(layer_log_read(&log, log_path));
     return layer_log_number(&log, "calls.all");
 }
 
@@ -148,7 +149,7 @@ static uint64_t calls_of(const struct life *life)
         const uint64_t before = calls_so_far();
 
         assert_int_equal(live(life, ctx, &plan), PROFK_OK);
-        calls = calls_so_far() - before - 1; /* calls_so_far() itself makes a context */
+        calls = calls_so_far() - before - 1;      /* calls_so_far() itself makes a context */
         assert_int_equal(judge_outputs(), RIGHT); /* as lose() ends: a driver may keep the last command */
         profk_plan_destroy(plan);
         if (ctx != fixture.ctx)
@@ -212,12 +213,14 @@ int main(void)
     int status;
 
     setenv("OPENCL_LAYERS", PROFK_TEST_LAYER, 1); /* read by the loader at the first OpenCL call */
-    setenv("PROFK_LAYER_LOG", LOG, 1);
+    snprintf(log_path, sizeof log_path, "%s/test_lost-%ld.log", PROFK_TEST_SCRATCH, (long)getpid());
+    setenv("PROFK_LAYER_LOG", log_path, 1);
     unsetenv("FAULT");
-    remove(LOG);
     status = scenarios_open(end_faults);
     if (status == 0)
         status = cmocka_run_group_tests(tests, NULL, NULL);
     scenarios_close();
+    unsetenv("PROFK_LAYER_LOG"); /* the layer writes a last time at exit */
+    remove(log_path);
     return status;
 }
