@@ -56,11 +56,6 @@ static uint32_t *value_of(struct profk__tuned *tuned, size_t place)
     return (uint32_t *)(void *)((char *)tuned + place);
 }
 
-const char *profk__knob_name(unsigned knob)
-{
-    return knobs[knob].name;
-}
-
 static struct profk__tuned with(const struct profk__tuned *tuned, const struct knob *knob, const uint32_t *candidate)
 {
     struct profk__tuned changed = *tuned;

@@ -78,7 +78,6 @@ double profk__trial_seconds(struct profk__bench *bench, const struct profk__tune
 
 enum { PROFK__KNOBS = 7 };
 profk_status profk__tune_knob(struct profk__bench *bench, unsigned knob, struct profk__tuned *tuned);
-const char *profk__knob_name(unsigned knob);
 
 profk_status profk__tune_costs(struct profk__bench *bench, struct profk__tuned *tuned);
 profk_status profk__tune_crossovers(struct profk__bench *bench, struct profk__tuned *tuned);
