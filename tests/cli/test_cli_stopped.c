@@ -218,15 +218,19 @@ static void export_leaves_no_half_file(void **unused)
     assert_int_equal(run("rm -rf store"), 0);
 }
 
-int main(int argc, char **argv)
+static int failed(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(topk_leaves_no_half_file),
         cmocka_unit_test(tune_leaves_whole_entries),
         cmocka_unit_test(export_leaves_no_half_file),
     };
-    profk_device device = {.struct_size = sizeof device};
 
+    return cmocka_run_group_tests_name("cli, stopped", tests, set_up_with_devices, tear_down);
+}
+
+int main(int argc, char **argv)
+{
     for (int i = 1; i < argc; i++) {
         if (strcmp(argv[i], "--long") == 0) {
             rounds_topk = 1000;
@@ -240,8 +244,5 @@ int main(int argc, char **argv)
     }
     fprintf(stderr, "%s: seed %" PRIu64 "\n", argv[0], seed);
     state = seed;
-    set_environment();
-    if (profk_device_find(NULL, &device) != PROFK_OK)
-        return EXIT_SKIPPED;
-    return cmocka_run_group_tests(tests, set_up_with_devices, tear_down) ? EXIT_FAILURE : EXIT_SUCCESS;
+    return shell_main(NULL, failed);
 }

@@ -55,7 +55,7 @@ static void refuses(void **state)
     succeed("rm -rf cache other third"); /* the folder is cleared of files only */
 }
 
-int main(void)
+static int failed(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(measures_and_keeps),
@@ -63,11 +63,11 @@ int main(void)
         cmocka_unit_test(exports_and_imports),
         cmocka_unit_test(refuses),
     };
-    profk_device device = {.struct_size = sizeof device};
 
-    set_environment();
-    if (profk_device_find(NULL, &device) != PROFK_OK)
-        return EXIT_SKIPPED;
-    return cmocka_run_group_tests_name("cli, tune", tests, set_up_with_devices, tear_down) ? EXIT_FAILURE
-                                                                                           : EXIT_SUCCESS;
+    return cmocka_run_group_tests_name("cli, tune", tests, set_up_with_devices, tear_down);
+}
+
+int main(void)
+{
+    return shell_main(NULL, failed);
 }
