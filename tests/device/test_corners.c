@@ -126,7 +126,7 @@ static void costs_and_crossovers_are_found(void **unused)
 
     (void)unused;
     tuned.epsilon_ppb = 7; /* none of what is chosen among */
-    tuned.profk_n_min = tuned.rows_n_max = 7;
+    tuned.profk_n_min = tuned.rows_n_max = tuned.rows_first_n = 7;
     assert_int_equal(profk__bench_open(ctx, 1000, &report, &bench), PROFK_OK);
     assert_int_equal(profk__tune_costs(&bench, &tuned), PROFK_OK);
     assert_int_equal(profk__tune_crossovers(&bench, &tuned), PROFK_OK);
@@ -139,9 +139,11 @@ static void costs_and_crossovers_are_found(void **unused)
         assert_int_equal(tuned.epsilon_ppb, 7);
     assert_true(is_power_of_two(tuned.profk_n_min) && tuned.profk_n_min >= 1 << 12 && tuned.profk_n_min <= 1 << 18);
     assert_true(is_power_of_two(tuned.rows_n_max + 1) && tuned.rows_n_max < 1 << 18);
+    assert_true(tuned.rows_first_k == 0 ? tuned.rows_first_n == 7
+                                        : is_power_of_two(tuned.rows_first_n + 1) && tuned.rows_first_n < 1 << 21);
     assert_true(is_power_of_two(tuned.profk_share));
     assert_non_null(strstr(room, "costs: a slot "));
-    assert_non_null(strstr(room, "routes: profk from n = "));
+    assert_non_null(strstr(room, "routes: rows first up to n = "));
     profk__tuned_write(&tuned, &words);
     read = tuned;
     assert_int_equal(profk__tuned_read(body, &read), 1);

@@ -126,8 +126,8 @@ static void damage_and_loss(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(counts_and_faults), cmocka_unit_test(losses),
-                                       cmocka_unit_test(damage_and_loss)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(counts_and_faults), cmocka_unit_test(damage_and_loss),
+                                       cmocka_unit_test(losses)};
     cl_platform_id platforms[16];
     cl_uint count = 0;
 
