@@ -1,11 +1,16 @@
 /*
- * test_cli_tune.c: profk tune measures, keeps, exports and imports; nothing is tried within so small a budget, so this
- * takes no time.  Its cache is a folder of its own, since what is tuned serves every later plan.
+ * test_cli_tune.c: profk tune measures, keeps, exports and imports, and draws its progress where standard error is a
+ * terminal.  Budgets are too small for anything to be found.  The cache is a folder of its own, since what is tuned
+ * serves every later plan.
  */
+#define _XOPEN_SOURCE 700 /* pseudo-terminals */
+
 #include "shell.h"
 
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "profk.h"
 
@@ -55,6 +60,39 @@ static void refuses(void **state)
     succeed("rm -rf cache other third"); /* the folder is cleared of files only */
 }
 
+/* ---- progress ---- */
+
+/* Runs the line with standard error on a terminal of 4 KiB, and leaves in err what was drawn there. */
+static void run_on_terminal(const char *line)
+{
+    const int terminal = posix_openpt(O_RDWR | O_NOCTTY);
+    ssize_t length;
+
+    assert_true(terminal >= 0 && grantpt(terminal) == 0 && unlockpt(terminal) == 0);
+    const int other_end = open(ptsname(terminal), O_RDWR | O_NOCTTY); /* what was written stays while it is open */
+    assert_true(other_end >= 0 && fcntl(terminal, F_SETFL, O_NONBLOCK) == 0);
+    assert_int_equal(run("%s 2>%s", line, ptsname(terminal)), 0);
+    length = read(terminal, err, sizeof err - 1);
+    err[length < 0 ? 0 : length] = '\0';
+    close(other_end);
+    close(terminal);
+}
+
+/* Work of more than a second draws a bar and what is done, and wipes it out in the end. */
+static void progress_is_drawn_on_terminals(void **state)
+{
+    (void)state;
+    run_on_terminal("TERM=xterm NO_COLOR= PROFK_CACHE_DIR= profk tune --budget 2");
+    assert_non_null(strstr(err, "[\033[32m"));
+    assert_non_null(strstr(err, "% "));
+    assert_int_equal(err[strlen(err) - 1], '\r');
+    run_on_terminal("TERM=xterm NO_COLOR=1 PROFK_CACHE_DIR= profk tune --budget 2");
+    assert_non_null(strstr(err, "% "));
+    assert_null(strstr(err, "\033"));
+    run_on_terminal("TERM=xterm PROFK_CACHE_DIR= profk tune -q --budget 2");
+    assert_string_equal(err, "");
+}
+
 static int failed(void)
 {
     const struct CMUnitTest tests[] = {
@@ -62,6 +100,7 @@ static int failed(void)
         cmocka_unit_test(says_where_nothing_can_be_kept),
         cmocka_unit_test(exports_and_imports),
         cmocka_unit_test(refuses),
+        cmocka_unit_test(progress_is_drawn_on_terminals),
     };
 
     return cmocka_run_group_tests_name("cli, tune", tests, set_up_with_devices, tear_down);
