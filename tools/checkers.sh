@@ -9,7 +9,7 @@
 # Only what is found in our own frames counts: tests/support/tsan.supp and valgrind.supp name the libraries.  The first
 # memory run compiles kernels under valgrind, which takes minutes (to valgrind's CPU they are others); later ones find
 # them in build/pocl-cache.
-# Exit status: 0 nothing found, 1 something found, 2 usage.
+# Exit status: 0 nothing found, 2 usage, else something was found or a step failed.
 set -eu
 cd "$(dirname "$0")/.."
 # shellcheck source=tools/install_packages.sh
