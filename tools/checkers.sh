@@ -55,5 +55,5 @@ memory() {
 
 case $#${1-} in
 1threads | 1memory) "$1" ;;
-*) sed -n '2,15s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
+*) sed -n '2,12s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
 esac
