@@ -6,9 +6,10 @@
 #   --gates  besides: every kernel program for NVIDIA, AMD, Intel and strict SPIR-V; exactness on PoCL's basic device,
 #            Mesa's rusticl and Intel's CPU runtime, and answers of the same bytes on all of them; the Khronos ICD
 #            loader; devices with odd limits; the small sizes under Oclgrind; a sample of mutated kernels, which the
-#            tests must find; all tests under AddressSanitizer and UndefinedBehaviorSanitizer; a build with clang; the
-#            fuzz targets, briefly.  A missing tool fails.
-#   --long   besides: the long exactness run, and all mutants; with --gates also kernels for work-groups of 64 and 128
+#            tests must find; all tests under AddressSanitizer and UndefinedBehaviorSanitizer; threads
+#            under ThreadSanitizer; a build with clang; the fuzz targets, briefly.  A missing tool fails.
+#   --long   besides: the long runs, and all mutants; a selection under valgrind; which lines the tests run, with bars;
+#            with --gates also kernels for work-groups of 64 and 128
 #
 # A skipped test is a failure here: PoCL is installed, so there is a device.
 # Exit status: 0 all good, 1 a step failed, 2 usage.
@@ -362,8 +363,13 @@ if [ -n "$gates" ]; then
     try "mutants, a sample" run_tests ci --build-config Gate --label-regex '^gate$'
     try "clang build" clang_build
     try "fuzz" fuzz
+    try "races between threads" tools/checkers.sh threads
     must "sanitizer build" build asan
     try "sanitizer tests" sanitizer_tests
 fi
-[ -z "$long" ] || try "long tests" run_tests long
+if [ -n "$long" ]; then
+    try "long tests" run_tests long
+    try "memory under valgrind" tools/checkers.sh memory
+    try "coverage" tools/coverage.sh
+fi
 finish
