@@ -25,7 +25,7 @@ for option in "$@"; do
     case $option in
     --gates) gates=yes ;;
     --long) long=yes ;;
-    *) sed -n '2,14s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
+    *) sed -n '2,15s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
     esac
 done
 

@@ -241,6 +241,22 @@ def print_results(results, peers):
         print("| " + " | ".join(map(str, row)) + " |")
 
 
+def power(n):
+    return f"2^{n.bit_length() - 1}" if n & (n - 1) == 0 else str(n)
+
+
+def print_matrix(results):
+    """Best peer over profk, a line for each n, a column for each k."""
+    cells = {(cell["n"], cell["k"]): cell for cell in results if cell["rows"] == 1 and "speedup" in cell}
+    ks = sorted({k for _, k in cells})
+    if len(cells) < 2:
+        return
+    print("\n| n \\ k | " + " | ".join(map(power, ks)) + " |\n|" + " ---: |" * (len(ks) + 1))
+    for n in sorted({n for n, _ in cells}):
+        row = [f"{cells[n, k]['speedup']:.2f}" if (n, k) in cells else "-" for k in ks]
+        print(f"| {power(n)} | " + " | ".join(row) + " |")
+
+
 def summary(results):
     misses = [cell for cell in results if cell.get("speedup", 1.0) < 1.0]
     mean = mean_of(results)
@@ -248,8 +264,9 @@ def summary(results):
         print(f"\ngeometric mean of best peer / profk: {mean:.2f} over "
               f"{sum('speedup' in cell for cell in results)} cells; slower than the best peer in {len(misses)}")
     for cell in misses:
+        best = cell["peers"][cell["best_peer"]]["min_ms"]
         print(f"  slower: rows {cell['rows']}, n {cell['n']}, k {cell['k']}: {cell['best_peer']} takes "
-              f"{cell['speedup']:.2f} of profk's time")
+              f"{cell['speedup']:.2f} of profk's time, {best / cell['profk']['unsorted_ms']:.2f} of it unsorted")
 
 
 def default_profk():
@@ -328,6 +345,7 @@ def main():
         worker.close()
     path.unlink()
     print_results(results, peers)
+    print_matrix(results)
     summary(results)
     note(f"results in {arguments.json}")
 
