@@ -68,7 +68,7 @@ PK_KERNEL void profk_rows(__global const pk_bits *input, ulong start, ulong stri
             winners[0] = 0;
         pk_select(elements, 0, n, k, rule, histogram, found);
         for (uint i = item; i < n; i += PK_WG) {
-            if (pk_reaches(pk_key(elements[i], rule), i, found->key, found->index)) {
+            if (pk_reaches(pk_key(elements[i], rule), i, (pk_bits)found->key, found->index)) {
                 uint place = PK_LOCAL_ADD(&winners[0], 1u);
                 bits[place] = elements[i];
                 index[place] = i;
@@ -103,7 +103,7 @@ PK_KERNEL void profk_rows_select(__global const pk_bits *input, ulong start, ulo
             winners[0] = 0;
         pk_select(elements, 0, n, k, rule, histogram, found);
         for (uint i = item; i < n; i += PK_WG) {
-            if (pk_reaches(pk_key(elements[i], rule), i, found->key, found->index)) {
+            if (pk_reaches(pk_key(elements[i], rule), i, (pk_bits)found->key, found->index)) {
                 ulong place = (ulong)row * k + PK_LOCAL_ADD(&winners[0], 1u);
                 winner_bits[place] = elements[i];
                 winner_index[place] = i;
