@@ -2,10 +2,10 @@
  * test_threads.c: eight threads share one context, each with plans of its own.
  *
  * They start together on an empty cache, so that they also build, load and store programs at once; each makes plans of
- * all types, routes and sequences, executes them in turns (exact and asynchronous), selects from host memory, fails on purpose,
- * reads tuning in, lists and clears the cache, and opens and closes a context of its own.  Answers are judged, messages
- * and log lines are those of the thread's own calls.  Public headers only.  Built with the preset `tsan` the program is
- * a search for races; tests/support/tsan.supp names the libraries that are not instrumented.
+ * all types, routes and sequences, executes them in turns (exact and asynchronous), selects from host memory, fails on
+ * purpose, reads tuning in, lists and clears the cache, and opens and closes a context of its own.  Answers are judged,
+ * messages and log lines are those of the thread's own calls.  Public headers only.  Built with the preset `tsan` the
+ * program is a search for races; tests/support/tsan.supp names the libraries that are not instrumented.
  */
 #define _DEFAULT_SOURCE /* mkdtemp; barriers */
 
@@ -110,8 +110,8 @@ static profk_problem problem_of(const struct test_case *c)
 
 /*
  * PoCL 3.1 counts the users of a kernel's code wrongly and aborts ("pocl_release_dlhandle_cache: Assertion
- * `found->ref_count > 0' failed"), one run in 25, where threads run and release kernels of one program at once.  So calls
- * take turns; test_plan has threads whose calls run at once, with plans that stay.
+ * `found->ref_count > 0' failed"), up to one run in four, where threads run and release kernels of one program at
+ * once.  So calls take turns; test_plan has threads whose calls run at once, with plans that stay.
  */
 static bool execute(struct worker *w, profk_plan *plan, const struct test_case *c)
 {
