@@ -349,7 +349,7 @@ if [ -n "$gates" ]; then
     try "packages of other devices" need_packages mesa-opencl-icd
     try "runtime of another device" intel_runtime
     try "same answers on pthread" same_answers pthread
-    try "same answers on basic" same_answers basic
+    try "same answers on basic" same_answers basic --small # one core
     try "same answers on rusticl" same_answers rusticl
     try "same answers on intel" same_answers intel --small # its compiler takes a second a program
     # user events of test_shapes deadlock in it
