@@ -5,7 +5,8 @@
 
 What is missing is installed first, under build/peers (numpy, torch, faiss-cpu) and with apt-get (libboost-dev), unless
 --skip-install.  In every round each peer gets its turn at each cell; the minimum of all calls counts.  A LIST is that
-of `profk bench`: 1000,2^20 or 2^16..2^28*4.  The data are normal floats, made by profk bench --dump.
+of `profk bench`: 1000,2^20 or 2^16..2^28*4.  The data are floats, normal unless --distribution says otherwise, made by
+profk bench --dump.
 
 What each one returns: profk (--sort none beside it) and torch.topk values and indices, by rank; numpy.argpartition indices; the faiss heap
 values and indices; the rest values.  Those that change their input work on a copy, which is part of their time.
@@ -222,7 +223,8 @@ def mean_of(results):
 def write_results(arguments, facts, results):
     """After each cell: what was measured survives an interruption."""
     data = {"bench": "peers", "device": facts["device"], "platform": facts["platform"], "driver": facts["driver"],
-            "version": facts["version"], "rounds": arguments.rounds, "geometric_mean": mean_of(results),
+            "version": facts["version"], "rounds": arguments.rounds, "distribution": arguments.distribution,
+            "geometric_mean": mean_of(results),
             "cells": results}
     written = arguments.json.with_suffix(".new")
     written.write_text(json.dumps(data, indent=1) + "\n")
@@ -286,6 +288,7 @@ def parse():
     parser.add_argument("--k", type=number_list, help="default 2^3..2^18*8; those above n/4 are left out")
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--calls", type=int, default=5, help="calls of one turn at most; none starts after a second")
+    parser.add_argument("--distribution", default="normal", help="one of profk bench's (default normal)")
     parser.add_argument("--peers", help="comma-separated; default: all of " + ", ".join([*PYTHON_PEERS, *CPP_PEERS]))
     parser.add_argument("--skip-install", action="store_true")
     parser.add_argument("--profk", default=default_profk(), help="the command (default: build/release, ci or dev)")
@@ -333,7 +336,8 @@ def main():
     workers = {package: Worker() for package in PYTHON_PEERS.values()}
     path = WORK / "data.bin"
     most = max(cell.rows * cell.n for cell in cells)
-    subprocess.run([arguments.profk, "bench", "--dump", path, "-n", str(most), "-q"], check=True)
+    subprocess.run([arguments.profk, "bench", "--dump", path, "-n", str(most), "--distribution",
+                    arguments.distribution, "-q"], check=True)
     facts = bench(arguments, "-n", "4096", "-k", "1", "--runs", "1")
     results = []
     for number_of, cell in enumerate(cells, 1):
