@@ -43,7 +43,8 @@ PK_KERNEL void profk_filter(__global const pk_bits *input,
         /* a tile wholly behind tau_index is held against the successor of tau_key: ties do not count there */
         ulong tile_first = (ulong)PK_TASK_PART(task, rows) * (PK_WG * PK_ITEMS * PK_VEC);
         uint is_behind = tile_first >= PK_VEC && first + (tile_first - PK_VEC) >= tau_index && tau_key != PK_ALL;
-        pk_prefilter filter = pk_prefilter_of((pk_bits)(tau_key + is_behind), rule, kind);
+        pk_prefilter filter;
+        pk_prefilter_of((pk_bits)(tau_key + is_behind), rule, kind, &filter);
         uint skip = (uint)((size_t)elements % sizeof(pk_vector)) / (PK_WIDTH_BITS / 8u);
         uint vectors = (uint)(((ulong)skip + count + PK_VEC - 1u) / PK_VEC);
         uint hits = 0; /* bit j: vector j of this work-item may hold something */
@@ -56,8 +57,8 @@ PK_KERNEL void profk_filter(__global const pk_bits *input,
             if (whole) {
                 __global const void *vector = elements + (at - skip);
                 pk_vector bits = *(__global const pk_vector *)vector;
-                may_reach = pk_may_reach(pk_tested(bits, filter.PK_MASK, filter.PK_FLIP0),
-                                         pk_tested(bits, filter.PK_MASK, filter.PK_FLIP1), filter);
+                may_reach = pk_may_reach(pk_tested(bits, filter.mask, filter.flip0),
+                                         pk_tested(bits, filter.mask, filter.flip1), &filter);
             }
             hits |= may_reach ? 1u << j : 0;
         }

@@ -540,11 +540,11 @@ PK_INLINE pk_vector pk_exactly(pk_vector_signed roughly, pk_rough rough)
 }
 
 /* Which of `count` vectors hold an element that may reach the filter's bound: a bit each. */
-PK_INLINE uint pk_hits(__global const pk_bits *elements, uint count, pk_prefilter filter)
+PK_INLINE uint pk_hits(__global const pk_bits *elements, uint count, const pk_prefilter *filter)
 {
-    pk_vector mask = (pk_vector)(filter.PK_MASK);
-    pk_vector flip0 = (pk_vector)(filter.PK_FLIP0), flip1 = (pk_vector)(filter.PK_FLIP1);
-    pk_vector_signed least0 = (pk_vector_signed)((pk_condition)filter.PK_LEAST0), least1 = (pk_vector_signed)((pk_condition)filter.PK_LEAST1);
+    pk_vector mask = (pk_vector)(filter->mask);
+    pk_vector flip0 = (pk_vector)(filter->flip0), flip1 = (pk_vector)(filter->flip1);
+    pk_vector_signed least0 = (pk_vector_signed)(filter->least0), least1 = (pk_vector_signed)(filter->least1);
     pk_vector hits = (pk_vector)(0);
 
 #define PK_TEST(j)                                                                                                     \
@@ -705,11 +705,11 @@ PK_INLINE void pk_walk(pk_walker *walker, uint n, __local pk_slots *maxima, uint
 
         if (looks) {
             pk_look_ahead(walker, at, min(whole - at, ahead) / PK_VEC, maxima, kind, rule);
-            filter = pk_prefilter_of((pk_bits)walker->bound, rule, kind);
+            pk_prefilter_of((pk_bits)walker->bound, rule, kind, &filter);
             looked = at;
             looks = false;
         }
-        uint hits = pk_hits(walker->elements + at, vectors, filter);
+        uint hits = pk_hits(walker->elements + at, vectors, &filter);
         for (; hits != 0 && !walker->ended; hits &= hits - 1u) {
             looks |= pk_needs_room(walker);
             pk_take(walker, at + (31u - clz(hits & (0u - hits))) * PK_VEC, rule);

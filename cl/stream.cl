@@ -66,7 +66,7 @@ PK_INLINE void pk_store(pk_sink sink, pk_found *found, pk_rule rule)
 
 /* Finds what may reach the threshold among `count` elements from `at` on, every `step`-th, at most PK_LOOKED_AT.  No
  * branch: which of them do is anyone's guess. */
-PK_INLINE void pk_keep(pk_sink sink, pk_found *found, uint at, uint count, uint step, pk_prefilter filter,
+PK_INLINE void pk_keep(pk_sink sink, pk_found *found, uint at, uint count, uint step, const pk_prefilter *filter,
                            pk_rule rule)
 {
     if (found->count > PK_FOUND - PK_LOOKED_AT)
@@ -75,18 +75,18 @@ PK_INLINE void pk_keep(pk_sink sink, pk_found *found, uint at, uint count, uint 
     uint end = found->count;
     for (uint j = 0; j < count; j++, at += step) {
         pk_bits bits = sink.elements[at];
-        pk_condition test0 = (pk_condition)((bits & filter.PK_MASK) ^ filter.PK_FLIP0);
-        pk_condition test1 = (pk_condition)((bits & filter.PK_MASK) ^ filter.PK_FLIP1);
+        pk_condition test0 = (pk_condition)((bits & filter->mask) ^ filter->flip0);
+        pk_condition test1 = (pk_condition)((bits & filter->mask) ^ filter->flip1);
         found->bits[end] = bits;
         found->at[end] = at;
-        end += (test0 >= (pk_condition)filter.PK_LEAST0) | (test1 >= (pk_condition)filter.PK_LEAST1);
+        end += (test0 >= filter->least0) | (test1 >= filter->least1);
     }
     found->count = end;
 }
 
 /* Walks `count` whole vectors from element `at` on, at most PK_BLOCK of them: one raw test for all; where it lets
  * something through, the lane tells in which column. */
-PK_INLINE void pk_block(pk_sink sink, pk_found *found, uint at, uint count, pk_prefilter filter, pk_rule rule)
+PK_INLINE void pk_block(pk_sink sink, pk_found *found, uint at, uint count, const pk_prefilter *filter, pk_rule rule)
 {
     __global const void *start = sink.elements + at;
     pk_vector_signed most0, most1;
@@ -94,13 +94,12 @@ PK_INLINE void pk_block(pk_sink sink, pk_found *found, uint at, uint count, pk_p
     pk_test((__global const pk_vector *)start, count, filter, &most0, &most1);
     if (!pk_may_reach(most0, most1, filter))
         return;
-    uint columns = pk_lanes_from(most0, (pk_condition)filter.PK_LEAST0)
-                 | pk_lanes_from(most1, (pk_condition)filter.PK_LEAST1);
+    uint columns = pk_lanes_from(most0, filter->least0) | pk_lanes_from(most1, filter->least1);
     for (; columns != 0; columns &= columns - 1u)
         pk_keep(sink, found, at + 31u - clz(columns & (0u - columns)), count, PK_VEC, filter, rule);
 }
 
-PK_INLINE void pk_walk(pk_sink sink, pk_found *found, uint at, uint vectors, pk_prefilter filter, pk_rule rule)
+PK_INLINE void pk_walk(pk_sink sink, pk_found *found, uint at, uint vectors, const pk_prefilter *filter, pk_rule rule)
 {
     uint end = at + vectors / PK_BLOCK * (PK_BLOCK * PK_VEC);
     uint rest = vectors - vectors / PK_BLOCK * PK_BLOCK; /* see PK_TASK_PART for why not % */
@@ -125,14 +124,16 @@ PK_INLINE void pk_stream(pk_sink sink, pk_found *found, uint begin, uint end, pk
     uint up_to = (uint)min(tied, (ulong)vectors);
     uint sides = sink.tau_key == PK_ALL ? 1u : 2u; /* no key is above the greatest */
 
-    pk_prefilter filter = pk_prefilter_of((pk_bits)sink.tau_key, rule, kind);
-    pk_keep(sink, found, begin, first - begin, 1, filter, rule);
-    pk_keep(sink, found, first + vectors * PK_VEC, end - (first + vectors * PK_VEC), 1, filter, rule);
+    pk_prefilter filter;
+
+    pk_prefilter_of((pk_bits)sink.tau_key, rule, kind, &filter);
+    pk_keep(sink, found, begin, first - begin, 1, &filter, rule);
+    pk_keep(sink, found, first + vectors * PK_VEC, end - (first + vectors * PK_VEC), 1, &filter, rule);
     for (uint side = 0; side < sides; side++) {
         uint at = side == 0 ? first : first + up_to * PK_VEC;
         if (side == 1)
-            filter = pk_prefilter_of((pk_bits)(sink.tau_key + 1u), rule, kind);
-        pk_walk(sink, found, at, side == 0 ? up_to : vectors - up_to, filter, rule);
+            pk_prefilter_of((pk_bits)(sink.tau_key + 1u), rule, kind, &filter);
+        pk_walk(sink, found, at, side == 0 ? up_to : vectors - up_to, &filter, rule);
     }
 }
 

@@ -298,7 +298,7 @@ static double chi_square_p(const uint64_t *counts, const double *probabilities, 
             return 0;
         if (probabilities[i] <= 0)
             continue;
-        CHECK(expected >= EXPECTED_MIN);
+        CHECK(expected >= (double)EXPECTED_MIN);
         sum += off * off / expected;
         freedom++;
     }
@@ -590,7 +590,7 @@ static double law_p(const uint64_t *histogram, const double *pmf, uint32_t slots
         counts[cell] += histogram[j];
         probabilities[cell] += pmf[j];
         left -= pmf[j];
-        if (probabilities[cell] * draws >= EXPECTED_MIN && left * draws >= EXPECTED_MIN) {
+        if (probabilities[cell] * draws >= (double)EXPECTED_MIN && left * draws >= (double)EXPECTED_MIN) {
             cell++;
             counts[cell] = 0;
         }
@@ -658,7 +658,7 @@ static void test_counts(struct source source, uint64_t K, uint32_t calls, struct
         const uint64_t marked = class_size(&sets[i], 0);
         fill_law((double)source.n, (double)marked, slots, pmf);
         at_case("counts: n=%" PRIu64 " S=%u K=%" PRIu64 " set %u", source.n, (unsigned)slots, marked, (unsigned)i);
-        give_verdict(verdict, law_p(histograms[i], pmf, slots, (double)calls * ROWS));
+        give_verdict(verdict, law_p(histograms[i], pmf, slots, (double)calls * (double)ROWS));
         test_moments(histograms[i], pmf, slots, verdict);
         free(histograms[i]);
     }
