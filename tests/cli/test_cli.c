@@ -715,23 +715,26 @@ static void test_interrupted(void **state)
     }
 }
 
+/* Several times: threads that meet the end of the file at once are what went wrong before. */
 static void test_shrinking_input(void **state)
 {
-    pid_t pid;
-    int fd;
-
     (void)state;
-    assert_int_equal(run("cp $ELEVATION shrink.npy"), 0);
-    remove("stderr.txt");
-    pid = start("exec profk topk shrink.npy -k 1 -v --values fifo");
-    wait_for_message();
-    assert_int_equal(truncate("shrink.npy", 4096), 0);
-    fd = open("fifo", O_RDONLY);
-    assert_true(fd >= 0);
-    assert_int_equal(finish(pid), 2);
-    close(fd);
-    assert_string_equal(out, "");
-    assert_non_null(strstr(err, "shorter"));
+    for (int round = 0; round < 5; round++) {
+        pid_t pid;
+        int fd;
+
+        assert_int_equal(run("cp $ELEVATION shrink.npy"), 0);
+        remove("stderr.txt");
+        pid = start("exec profk topk shrink.npy -k 1 -v --values fifo");
+        wait_for_message();
+        assert_int_equal(truncate("shrink.npy", 4096), 0);
+        fd = open("fifo", O_RDONLY);
+        assert_true(fd >= 0);
+        assert_int_equal(finish(pid), 2);
+        close(fd);
+        assert_string_equal(out, "");
+        assert_non_null(strstr(err, "shorter"));
+    }
 }
 
 static int failed_without_device(void)

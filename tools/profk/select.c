@@ -9,6 +9,7 @@
 #include "clock.h"
 #include "pieces.h"
 #include "report.h"
+#include "signals.h"
 
 /* Everything that one run holds on the device. */
 struct job {
@@ -155,6 +156,7 @@ int select_run(struct planned *planned, const struct input *input, uint64_t chun
     for (i = 0; i < 3 && status == EXIT_DONE; i++)
         status = make_results(&job, &all[i], needed);
     answer->rows = rows;
+    signals_install();
     if (status == EXIT_DONE && needed)
         status = execute(&job, planned, answer);
     for (i = 0; i < 3 && status == EXIT_DONE && needed; i++)

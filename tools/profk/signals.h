@@ -9,6 +9,8 @@
 
 #include <stddef.h>
 
+/* Again behind what sets handlers of its own, as LLVM does inside of drivers: its own is gone after the first signal, and
+ * of two threads that meet the end of a shrunken file the second one would end the process. */
 void signals_install(void);
 
 /* The mapping whose disappearance is the input's fault; NULL for none. */
