@@ -8,8 +8,9 @@ What is missing is installed first, under build/peers (numpy, torch, faiss-cpu) 
 of `profk bench`: 1000,2^20 or 2^16..2^28*4.  The data are floats, normal unless --distribution says otherwise, made by
 profk bench --dump.
 
-What each one returns: profk (--sort none beside it) and torch.topk values and indices, by rank; numpy.argpartition indices; the faiss heap
-values and indices; the rest values.  Those that change their input work on a copy, which is part of their time.
+What each one returns: profk (--sort none beside it) and torch.topk values and indices, by rank; numpy.argpartition
+indices; the faiss heap values and indices; the rest values.  Those that change their input work on a copy, which is part
+of their time.
 """
 import argparse
 import json
