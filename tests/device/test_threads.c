@@ -94,20 +94,6 @@ static bool load(struct worker *w, const struct test_case *c)
            fixture_load(&w->f, c->type, w->x, (size_t)c->n, c->seed);
 }
 
-static profk_problem problem_of(const struct test_case *c)
-{
-    profk_problem p;
-
-    profk_problem_init(&p, sizeof p, c->type, c->n, c->k);
-    p.order = c->order;
-    p.nan = c->nan;
-    p.sort = c->sort;
-    p.index = c->index;
-    p.route = c->route;
-    p.seed = c->seed | 1;
-    return p;
-}
-
 /*
  * PoCL 3.1 counts the users of a kernel's code wrongly and aborts ("pocl_release_dlhandle_cache: Assertion
  * `found->ref_count > 0' failed"), up to one run in four, where threads run and release kernels of one program at
@@ -124,7 +110,7 @@ static bool execute(struct worker *w, profk_plan *plan, const struct test_case *
 /* Exact, three times; then asynchronous. */
 static void run_plans(struct worker *w, const struct test_case *c)
 {
-    const profk_problem p = problem_of(c);
+    const profk_problem p = test_case_problem(c);
     profk_plan *exact = fixture_plan(&w->f, c, NULL), *async = NULL;
     char text[2048];
     size_t need = 0;
@@ -145,7 +131,7 @@ static void run_plans(struct worker *w, const struct test_case *c)
 /* By rank, so that the indices are the reference's in its sequence. */
 static void run_from_host(struct worker *w, const struct test_case *c)
 {
-    profk_problem p = problem_of(c);
+    profk_problem p = test_case_problem(c);
     uint64_t *indices = calloc((size_t)c->k, sizeof *indices);
     bool same = indices != NULL;
 
