@@ -1,5 +1,5 @@
 /* scenarios.c: one device, one input and one answer for all scenarios; see scenarios.h. */
-#define _POSIX_C_SOURCE 200809L /* nanosleep */
+#define _POSIX_C_SOURCE 200809L /* getpid, nanosleep, setenv */
 #include "fault/scenarios.h"
 
 #include <setjmp.h>
@@ -8,8 +8,10 @@
 #include <cmocka.h>
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #define STORE PROFK_TEST_SCRATCH "/fault-store"
 
@@ -410,4 +412,31 @@ void scenarios_close(void)
     if (input_buffer)
         close_buffers();
     fixture_close(&fixture);
+}
+
+/* ---- under the layer ---- */
+
+/* One for each process, so that two runs at once do not read each other's. */
+char scenarios_log[512];
+
+static void no_faults(void)
+{
+    unsetenv("FAULT");
+}
+
+int scenarios_under_layer(const char *name, int (*run)(void))
+{
+    int status;
+
+    setenv("OPENCL_LAYERS", PROFK_TEST_LAYER, 1); /* read by the loader at the first OpenCL call */
+    snprintf(scenarios_log, sizeof scenarios_log, "%s/%s-%ld.log", PROFK_TEST_SCRATCH, name, (long)getpid());
+    setenv("PROFK_LAYER_LOG", scenarios_log, 1);
+    no_faults();
+    status = scenarios_open(no_faults);
+    if (status == 0)
+        status = run();
+    scenarios_close();
+    unsetenv("PROFK_LAYER_LOG"); /* the layer writes a last time at exit */
+    remove(scenarios_log);
+    return status;
 }

@@ -50,6 +50,11 @@ extern struct fixture fixture;
 int scenarios_open(void (*end_faults)(void));
 void scenarios_close(void);
 
+/* A main(): runs the tests between these two under the layer, whose log is at scenarios_log.  Faults end by themselves
+ * before a second try. */
+extern char scenarios_log[512];
+int scenarios_under_layer(const char *name, int (*run)(void));
+
 /* The selection of all scenarios; k is SCENARIO_K where the outputs are to be judged. */
 profk_problem problem_of(uint64_t k, uint32_t route);
 enum { SCENARIO_N = 5000, SCENARIO_K = 10 };

@@ -27,9 +27,6 @@
 
 #include "fault/scenarios.h"
 
-/* The layer's log: one for each process, so that two runs at once do not read each other's. */
-static char log_path[512];
-
 enum { ENTRIES_MAX = 64 };
 
 /* ---- what the layer saw ---- */
@@ -56,9 +53,9 @@ static void read_counts(struct counts *ret)
     assert_int_equal(clReleaseContext(context), CL_SUCCESS); /* the layer writes its log */
     ret->used = 0;
     ret->live_nbytes = ret->all = 0;
-    file = fopen(log_path, "r");
+    file = fopen(scenarios_log, "r");
     if (!file)
-        fail_msg("the layer wrote no %s; does the ICD loader know OPENCL_LAYERS?", log_path);
+        fail_msg("the layer wrote no %s; does the ICD loader know OPENCL_LAYERS?", scenarios_log);
     while (fscanf(file, "%47s %" SCNu64, e.name, &e.calls) == 2) {
         if (strcmp(e.name, "clCreateBuffer.live") == 0)
             ret->live_nbytes = e.calls;
@@ -396,28 +393,17 @@ static void a_build_without_a_log(void **state)
 
 /* ---- the program ---- */
 
-static void end_faults(void)
-{
-    unsetenv("FAULT");
-}
-
-int main(void)
+static int run(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_call_fails),
         cmocka_unit_test(a_build_without_a_log),
     };
-    int status;
 
-    setenv("OPENCL_LAYERS", PROFK_TEST_LAYER, 1); /* read by the loader at the first OpenCL call */
-    snprintf(log_path, sizeof log_path, "%s/test_faults-%ld.log", PROFK_TEST_SCRATCH, (long)getpid());
-    setenv("PROFK_LAYER_LOG", log_path, 1);
-    unsetenv("FAULT");
-    status = scenarios_open(end_faults);
-    if (status == 0)
-        status = cmocka_run_group_tests(tests, NULL, NULL);
-    scenarios_close();
-    unsetenv("PROFK_LAYER_LOG"); /* the layer writes a last time at exit */
-    remove(log_path);
-    return status;
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
+
+int main(void)
+{
+    return scenarios_under_layer("test_faults", run);
 }

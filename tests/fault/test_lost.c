@@ -26,9 +26,6 @@
 #include "fault/scenarios.h"
 #include "support/layer_log.h"
 
-/* The layer's log: one for each process, so that two runs at once do not read each other's. */
-static char log_path[512];
-
 enum { POINTS = 16, HANG_SECONDS = 120 };
 
 /* S = n and t = k - 1 miss for certain. */
@@ -68,7 +65,7 @@ static uint64_t calls_so_far(void)
 
     assert_int_equal(code, CL_SUCCESS);
     assert_int_equal(clReleaseContext(context), CL_SUCCESS); /* the layer writes its log */
-    assert_true(layer_log_read(&log, log_path));
+    assert_true(layer_log_read(&log, scenarios_log));
     return layer_log_number(&log, "calls.all");
 }
 
@@ -202,25 +199,14 @@ static void nothing_succeeds_on_a_lost_device(void **state)
 
 /* ---- the program ---- */
 
-static void end_faults(void)
+static int run(void)
 {
-    unsetenv("FAULT");
+    const struct CMUnitTest tests[] = {cmocka_unit_test(nothing_succeeds_on_a_lost_device)};
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
 }
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(nothing_succeeds_on_a_lost_device)};
-    int status;
-
-    setenv("OPENCL_LAYERS", PROFK_TEST_LAYER, 1); /* read by the loader at the first OpenCL call */
-    snprintf(log_path, sizeof log_path, "%s/test_lost-%ld.log", PROFK_TEST_SCRATCH, (long)getpid());
-    setenv("PROFK_LAYER_LOG", log_path, 1);
-    unsetenv("FAULT");
-    status = scenarios_open(end_faults);
-    if (status == 0)
-        status = cmocka_run_group_tests(tests, NULL, NULL);
-    scenarios_close();
-    unsetenv("PROFK_LAYER_LOG"); /* the layer writes a last time at exit */
-    remove(log_path);
-    return status;
+    return scenarios_under_layer("test_lost", run);
 }
