@@ -28,12 +28,16 @@
 #include "vector.clh"
 #include "prefilter.clh"
 
+#if PK_WIDTH_BITS == 8
+#define PK_BLOCK 8
+#else
+#define PK_BLOCK 16
+#endif
+#include "hits.clh"
+
 #if PK_WG != 1
 #error "PK_WG must be 1"
 #endif
-
-
-#define PK_AS(type) PK_JOIN(as_, type)
 
 /* pk_key() of each element of a vector. */
 #define PK_DEFINE_KEYS(name, vector)                                                                                   \
@@ -444,48 +448,21 @@ PK_KERNEL void profk_columns(__global const pk_bits *input, ulong start, ulong s
 
 /* ---- walk ---- */
 
-/* Keys as a walk keeps them: of 16 bits at least, so that a vector of them can count. */
+/* Keys as a walk keeps them: in slots, so that a vector of them can count. */
 #if PK_WIDTH_BITS == 8
-#define PK_SLOTS ushort16
 #define PK_TO_SLOTS convert_ushort16
-typedef ushort pk_slot;
 #else
-#define PK_SLOTS PK_JOIN(PK_UNSIGNED, PK_VEC)
-#define PK_TO_SLOTS
-typedef pk_bits pk_slot;
+#define PK_TO_SLOTS(vector) (vector)
 #endif
-typedef PK_SLOTS pk_slots;
 
 #define PK_GROUPS 1024u                                /* maxima, at most */
 #define PK_AHEAD ((1u << 17) / (PK_WIDTH_BITS / 8u))   /* elements that are looked at for a bound: the second cache */
-#define PK_BLOCK (PK_WIDTH_BITS == 8 ? 8u : 16u)       /* vectors of a block: bits of an element, at most 16 */
 
 PK_DEFINE_KEYS(pk_vector_keys, PK_JOIN(PK_UNSIGNED, PK_VEC))
 
-#define PK_LOAD(elements) PK_JOIN(vload, PK_VEC)(0, (elements))
 #define PK_STORE(vector, elements) PK_JOIN(vstore, PK_VEC)((vector), 0, (elements))
 #define PK_SLOT_KEYS(elements, rule) PK_TO_SLOTS(pk_vector_keys(PK_LOAD(elements), (rule)))
 
-/* The lanes of a vector, joined.  Not element by element: Oclgrind 21.10 stumbles over what LLVM makes of that. */
-#if PK_VEC == 8
-#define PK_LANE_NUMBERS(type) ((type)(0, 1, 2, 3, 4, 5, 6, 7))
-#define PK_JOIN_HALVES(v, op, type)
-#else
-#define PK_LANE_NUMBERS(type) ((type)(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15))
-#define PK_JOIN_HALVES(v, op, type) v = v op shuffle(v, PK_LANE_NUMBERS(type) ^ (type)(8));
-#endif
-#define PK_DEFINE_LANES(name, type, op)                                                                                \
-    PK_INLINE uint name(type v)                                                                                        \
-    {                                                                                                                  \
-        PK_JOIN_HALVES(v, op, type)                                                                                    \
-        v = v op shuffle(v, PK_LANE_NUMBERS(type) ^ (type)(4));                                                        \
-        v = v op shuffle(v, PK_LANE_NUMBERS(type) ^ (type)(2));                                                        \
-        v = v op shuffle(v, PK_LANE_NUMBERS(type) ^ (type)(1));                                                        \
-        return (uint)v.s0;                                                                                             \
-    }
-
-PK_DEFINE_LANES(pk_or_elements, pk_vector, |)
-PK_DEFINE_LANES(pk_or_slots, pk_slots, |)
 PK_DEFINE_LANES(pk_add_slots, pk_slots, +)
 
 /*
@@ -537,33 +514,6 @@ PK_INLINE pk_vector pk_exactly(pk_vector_signed roughly, pk_rough rough)
     pk_vector here = PK_AS(PK_JOIN(PK_UNSIGNED, PK_VEC))(roughly) ^ (pk_vector)(rough.flip);
     pk_vector negative = PK_AS(PK_JOIN(PK_UNSIGNED, PK_VEC))(PK_AS_SIGNED(here) < (pk_vector_signed)(0));
     return here ^ (negative & (pk_vector)(rough.fold));
-}
-
-/* Which of `count` vectors hold an element that may reach the filter's bound: a bit each. */
-PK_INLINE uint pk_hits(__global const pk_bits *elements, uint count, const pk_prefilter *filter)
-{
-    pk_vector mask = (pk_vector)(filter->mask);
-    pk_vector flip0 = (pk_vector)(filter->flip0), flip1 = (pk_vector)(filter->flip1);
-    pk_vector_signed least0 = (pk_vector_signed)(filter->least0), least1 = (pk_vector_signed)(filter->least1);
-    pk_vector hits = (pk_vector)(0);
-
-#define PK_TEST(j)                                                                                                     \
-    {                                                                                                                  \
-        pk_vector bits = PK_LOAD(elements + (j) * PK_VEC) & mask;                                                      \
-        pk_vector_signed here = (PK_AS_SIGNED(bits ^ flip0) >= least0) | (PK_AS_SIGNED(bits ^ flip1) >= least1);       \
-        hits |= PK_AS(PK_JOIN(PK_UNSIGNED, PK_VEC))(here) & (pk_vector)((pk_bits)(1u << (j)));                         \
-    }
-    if (count == PK_BLOCK) {
-        PK_TIMES8(PK_TEST)
-#if PK_WIDTH_BITS != 8
-#define PK_TEST_UPPER(j) PK_TEST(8u + j)
-        PK_TIMES8(PK_TEST_UPPER)
-#endif
-    } else {
-        for (uint j = 0; j < count; j++)
-            PK_TEST(j)
-    }
-    return pk_or_elements(hits);
 }
 
 PK_INLINE uint pk_count(__local const pk_slots *keys, uint vectors, pk_slot least)
@@ -677,7 +627,7 @@ PK_INLINE void pk_take(pk_walker *walker, uint from, pk_rule rule)
 
     PK_STORE(keys, of_lane);
     for (; lanes != 0; lanes &= lanes - 1u) {
-        uint lane = 31u - clz(lanes & (0u - lanes));
+        uint lane = pk_lowest(lanes);
         walker->keys[walker->count] = of_lane[lane];
         walker->index[walker->count] = from + lane;
         walker->count++;
@@ -701,7 +651,7 @@ PK_INLINE void pk_walk(pk_walker *walker, uint n, __local pk_slots *maxima, uint
     pk_prefilter filter;
 
     for (uint at = 0; at < whole && !walker->ended; at += PK_BLOCK * PK_VEC) {
-        uint vectors = min((whole - at) / PK_VEC, PK_BLOCK);
+        uint vectors = min((whole - at) / PK_VEC, (uint)PK_BLOCK);
 
         if (looks) {
             pk_look_ahead(walker, at, min(whole - at, ahead) / PK_VEC, maxima, kind, rule);
@@ -712,7 +662,7 @@ PK_INLINE void pk_walk(pk_walker *walker, uint n, __local pk_slots *maxima, uint
         uint hits = pk_hits(walker->elements + at, vectors, &filter);
         for (; hits != 0 && !walker->ended; hits &= hits - 1u) {
             looks |= pk_needs_room(walker);
-            pk_take(walker, at + (31u - clz(hits & (0u - hits))) * PK_VEC, rule);
+            pk_take(walker, at + pk_lowest(hits) * PK_VEC, rule);
         }
         ahead = min(2u * (at - looked), PK_AHEAD); /* where looking ahead does not help it must not take long */
     }

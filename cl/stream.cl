@@ -2,9 +2,9 @@
  * stream.cl: the filter in the shape that a CPU wants.
  *
  * One work-item walks a long contiguous part of a row in wide vectors.  A block of PK_BLOCK vectors takes one raw test
- * (prefilter.clh); what that lets through is looked at by vectors and then by keys.  A block wholly behind tau_index is
- * held against the successor of tau_key, so that inputs full of ties run at the speed of others.  Counter and stores
- * are those of filter.cl.
+ * (prefilter.clh); of a block that passes the vectors are asked, of these the lanes (hits.clh), and last the keys.  What
+ * lies wholly behind tau_index is held against the successor of tau_key, so that inputs full of ties run at the speed of
+ * others.  Counter and stores are those of filter.cl.
  *
  * PK_BLOCK  vectors of a block
  */
@@ -16,9 +16,9 @@
 #ifndef PK_BLOCK
 #error "PK_BLOCK must be defined"
 #endif
+#include "hits.clh"
 
-#define PK_LOOKED_AT (PK_BLOCK > PK_VEC ? PK_BLOCK : PK_VEC) /* elements that one look may find */
-#define PK_FOUND (PK_LOOKED_AT + 48u)
+#define PK_FOUND 64u
 
 /* Where a row's candidates go. */
 typedef struct {
@@ -54,7 +54,6 @@ PK_INLINE void pk_store(pk_sink sink, pk_found *found, pk_rule rule)
         found->at[kept] = at;
         kept += reaches ? 1u : 0;
     }
-    found->count = 0;
 
     uint place = kept == 0 ? 0 : atomic_add(sink.cursor, kept);
     uint room = place < sink.capacity ? min(kept, sink.capacity - place) : 0;
@@ -64,39 +63,30 @@ PK_INLINE void pk_store(pk_sink sink, pk_found *found, pk_rule rule)
     }
 }
 
-/* Finds what may reach the threshold among `count` elements from `at` on, every `step`-th, at most PK_LOOKED_AT.  No
- * branch: which of them do is anyone's guess. */
-PK_INLINE void pk_keep(pk_sink sink, pk_found *found, uint at, uint count, uint step, const pk_prefilter *filter,
-                           pk_rule rule)
+/* Keeps the element at `at` and those of the next ones that `lanes` has a bit for, at most PK_VEC. */
+PK_INLINE void pk_keep(pk_sink sink, pk_found *found, uint at, uint lanes, pk_rule rule)
 {
-    if (found->count > PK_FOUND - PK_LOOKED_AT)
-        pk_store(sink, found, rule);
-
     uint end = found->count;
-    for (uint j = 0; j < count; j++, at += step) {
-        pk_bits bits = sink.elements[at];
-        pk_condition test0 = (pk_condition)((bits & filter->mask) ^ filter->flip0);
-        pk_condition test1 = (pk_condition)((bits & filter->mask) ^ filter->flip1);
-        found->bits[end] = bits;
-        found->at[end] = at;
-        end += (test0 >= filter->least0) | (test1 >= filter->least1);
+
+    if (end > PK_FOUND - PK_VEC) {
+        pk_store(sink, found, rule);
+        end = 0;
+    }
+    for (; lanes != 0; lanes &= lanes - 1u, end++) {
+        uint from = at + pk_lowest(lanes);
+        found->bits[end] = sink.elements[from];
+        found->at[end] = from;
     }
     found->count = end;
 }
 
-/* Walks `count` whole vectors from element `at` on, at most PK_BLOCK of them: one raw test for all; where it lets
- * something through, the lane tells in which column. */
+/* Walks `count` whole vectors from element `at` on, at most PK_BLOCK of them. */
 PK_INLINE void pk_block(pk_sink sink, pk_found *found, uint at, uint count, const pk_prefilter *filter, pk_rule rule)
 {
-    __global const void *start = sink.elements + at;
-    pk_vector_signed most0, most1;
-
-    pk_test((__global const pk_vector *)start, count, filter, &most0, &most1);
-    if (!pk_may_reach(most0, most1, filter))
-        return;
-    uint columns = pk_lanes_from(most0, filter->least0) | pk_lanes_from(most1, filter->least1);
-    for (; columns != 0; columns &= columns - 1u)
-        pk_keep(sink, found, at + 31u - clz(columns & (0u - columns)), count, PK_VEC, filter, rule);
+    for (uint hits = pk_hits(sink.elements + at, count, filter); hits != 0; hits &= hits - 1u) {
+        uint from = at + pk_lowest(hits) * PK_VEC;
+        pk_keep(sink, found, from, pk_lanes(sink.elements + from, filter), rule);
+    }
 }
 
 PK_INLINE void pk_walk(pk_sink sink, pk_found *found, uint at, uint vectors, const pk_prefilter *filter, pk_rule rule)
@@ -127,8 +117,8 @@ PK_INLINE void pk_stream(pk_sink sink, pk_found *found, uint begin, uint end, pk
     pk_prefilter filter;
 
     pk_prefilter_of((pk_bits)sink.tau_key, rule, kind, &filter);
-    pk_keep(sink, found, begin, first - begin, 1, &filter, rule);
-    pk_keep(sink, found, first + vectors * PK_VEC, end - (first + vectors * PK_VEC), 1, &filter, rule);
+    pk_keep(sink, found, begin, (1u << (first - begin)) - 1u, rule);
+    pk_keep(sink, found, first + vectors * PK_VEC, (1u << (end - (first + vectors * PK_VEC))) - 1u, rule);
     for (uint side = 0; side < sides; side++) {
         uint at = side == 0 ? first : first + up_to * PK_VEC;
         if (side == 1)
