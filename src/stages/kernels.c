@@ -23,7 +23,6 @@ struct profk__spec profk__spec_default(const struct profk__tuned *tuned, const s
     uint32_t shape = filter_shape != 0 ? filter_shape : tuned->filter_shape;
     const struct profk__filter_tuned *filter = shape == PROFK_SHAPE_STREAM ? &tuned->stream : &tuned->tile;
     uint32_t vector_width = filter->vector_nbytes / width_nbytes;
-    uint32_t vector_least = shape == PROFK_SHAPE_STREAM ? 2 : 1;
     uint32_t stream_items_max = width_nbytes < 4 ? 8 * width_nbytes : 32; /* a bit of an element for each: cl/hits.clh */
     struct profk__spec spec = {
         .width_nbytes = width_nbytes,
@@ -31,7 +30,7 @@ struct profk__spec profk__spec_default(const struct profk__tuned *tuned, const s
         .sample_slots = tuned->sample_slots,
         .part_elements_max = device->loop_max == 0 ? 1 << 18 : 1 << 13,
         .filter_shape = shape,
-        .vector_width = vector_width < vector_least ? vector_least : vector_width > 16 ? 16 : vector_width,
+        .vector_width = vector_width < 1 ? 1 : vector_width > 16 ? 16 : vector_width,
         .filter_items = filter->items,
         .sort_alone_max = tuned->sort_alone_max,
         .wg = {
