@@ -48,22 +48,23 @@ profk_status profk__tune_costs(struct profk__bench *bench, struct profk__tuned *
     uint64_t n = bench->input_elements;
     double R = (double)n * (double)FIT_T / (double)FIT_S;
     uint64_t M = 2 * FIT_FACTOR * (uint64_t)R;
-    struct profk__trial trial = {"costs", n, FIT_K, 1, PROFK_ROUTE_PROFK, FIT_S, FIT_T, M};
+    const struct profk__trial trials[3] = {
+        {"costs", n, FIT_K, 1, PROFK_ROUTE_PROFK, FIT_S, FIT_T, M},
+        {"costs", n, FIT_K, 1, PROFK_ROUTE_PROFK, FIT_S, FIT_T * FIT_FACTOR, M},
+        {"costs", n, FIT_K, 1, PROFK_ROUTE_PROFK, FIT_S * FIT_FACTOR, FIT_T * FIT_FACTOR, M},
+    };
+    const struct profk__tuned *const all[3] = {tuned, tuned, tuned};
     int may_go_on = 0;
-    double few, many_slots, many_candidates;
+    double seconds[3];
 
     TRY(profk__bench_may_go_on(bench, "costs", &may_go_on));
     if (!may_go_on)
         goto done;
-    few = profk__trial_seconds(bench, tuned, &trial, PROFK__RUNS);
-    trial.t = FIT_T * FIT_FACTOR;
-    many_candidates = profk__trial_seconds(bench, tuned, &trial, PROFK__RUNS);
-    trial.S = FIT_S * FIT_FACTOR;
-    many_slots = profk__trial_seconds(bench, tuned, &trial, PROFK__RUNS);
-    tuned->slot_ps = picoseconds(many_slots - few, (double)((FIT_FACTOR - 1) * FIT_S), tuned->slot_ps);
-    tuned->candidate_ps = picoseconds(many_candidates - few, (double)(FIT_FACTOR - 1) * R, tuned->candidate_ps);
+    profk__trials_in_turns(bench, 3, all, trials, seconds);
+    tuned->candidate_ps = picoseconds(seconds[1] - seconds[0], (FIT_FACTOR - 1) * R, tuned->candidate_ps);
+    tuned->slot_ps = picoseconds(seconds[2] - seconds[0], (FIT_FACTOR - 1) * (double)FIT_S, tuned->slot_ps);
     if (tuned->slot_ps != 0 && tuned->candidate_ps != 0)
-        tuned->epsilon_ppb = choose_epsilon(tuned, few / (double)n);
+        tuned->epsilon_ppb = choose_epsilon(tuned, seconds[0] / (double)n);
     profk__text_add(bench->report, "costs: a slot %lu ps, a candidate %lu ps; epsilon %lu ppb\n",
                     (unsigned long)tuned->slot_ps, (unsigned long)tuned->candidate_ps,
                     (unsigned long)tuned->epsilon_ppb);
@@ -71,12 +72,16 @@ done:
     return st;
 }
 
-static double route_seconds(struct profk__bench *bench, const struct profk__tuned *tuned, uint64_t n, uint64_t k,
-                            uint32_t route)
+/* Is route `first` faster than `second`? */
+static int is_faster(struct profk__bench *bench, const struct profk__tuned *tuned, uint64_t n, uint64_t k,
+                     uint32_t first, uint32_t second)
 {
-    const struct profk__trial trial = {"routes", n, k, 1, route, 0, 0, 0};
+    const struct profk__trial trials[2] = {{"routes", n, k, 1, first, 0, 0, 0}, {"routes", n, k, 1, second, 0, 0, 0}};
+    const struct profk__tuned *const both[2] = {tuned, tuned};
+    double seconds[2];
 
-    return profk__trial_seconds(bench, tuned, &trial, PROFK__RUNS);
+    profk__trials_in_turns(bench, 2, both, trials, seconds);
+    return seconds[0] < seconds[1];
 }
 
 /* The smallest n, a power of two, from which on `later` is the faster route. */
@@ -91,7 +96,7 @@ static profk_status crossing(struct profk__bench *bench, const struct profk__tun
         TRY(profk__bench_may_go_on(bench, "routes", &may_go_on));
         if (!may_go_on)
             goto done; /* what was before stays */
-        if (route_seconds(bench, tuned, n, k, later) >= route_seconds(bench, tuned, n, k, sooner))
+        if (!is_faster(bench, tuned, n, k, later, sooner))
             break;
     }
     *ret = 2 * n;
@@ -111,8 +116,7 @@ static profk_status buffer_share(struct profk__bench *bench, struct profk__tuned
         TRY(profk__bench_may_go_on(bench, "routes", &may_go_on));
         if (!may_go_on)
             goto done;
-        if (route_seconds(bench, tuned, N, k, PROFK_ROUTE_PROFK)
-            <= route_seconds(bench, tuned, N, k, PROFK_ROUTE_FULL)) {
+        if (!is_faster(bench, tuned, N, k, PROFK_ROUTE_FULL, PROFK_ROUTE_PROFK)) {
             tuned->profk_share = share;
             break;
         }
@@ -132,6 +136,8 @@ profk_status profk__tune_crossovers(struct profk__bench *bench, struct profk__tu
     TRY(crossing(bench, tuned, k, PROFK_ROUTE_ROWS, PROFK_ROUTE_PROFK, 1 << 12, 1 << 17, &tuned->profk_n_min));
     if (tuned->rows_first_k != 0) {
         TRY(crossing(bench, tuned, SMALL_K, PROFK_ROUTE_ROWS, PROFK_ROUTE_PROFK, 1 << 12, 1 << 20, &profk_n));
+        TRY(crossing(bench, tuned, tuned->rows_first_k, PROFK_ROUTE_ROWS, PROFK_ROUTE_PROFK, 1 << 12, profk_n / 2,
+                     &profk_n));
         tuned->rows_first_n = profk_n - 1;
     }
     TRY(buffer_share(bench, tuned));

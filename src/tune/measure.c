@@ -139,3 +139,18 @@ done:
     profk__text_add(bench->report, "skipped a candidate for %s: %s\n", trial->what, profk__message());
     return (double)INFINITY;
 }
+
+void profk__trials_in_turns(struct profk__bench *bench, unsigned count, const struct profk__tuned *const *tuned,
+                            const struct profk__trial *trials, double *seconds)
+{
+    enum { ROUNDS = 4 };
+
+    for (unsigned i = 0; i < count; i++)
+        seconds[i] = (double)INFINITY;
+    for (unsigned i = 0; i < ROUNDS * count; i++) {
+        double least = profk__trial_seconds(bench, tuned[i % count], &trials[i % count], PROFK__RUNS_QUICK);
+        seconds[i % count] = least < seconds[i % count] ? least : seconds[i % count];
+        if (!isfinite(least))
+            break; /* it would fail again */
+    }
+}

@@ -9,20 +9,22 @@ static profk_status choose_shape(struct profk__bench *bench, struct profk__tuned
     profk_status st = PROFK_OK;
     struct profk__tuned other = *tuned;
     const struct profk__trial trial = {"the filter's shape", bench->input_elements, 32, 1, PROFK_ROUTE_PROFK, 4096, 0, 0};
-    int may_go_on = 0;
+    const struct profk__tuned *const both[2] = {tuned, &other};
+    const struct profk__trial trials[2] = {trial, trial};
+    double seconds[2];
+    int may_go_on = 0, is_other;
 
     other.filter_shape = tuned->filter_shape == PROFK_SHAPE_TILE ? PROFK_SHAPE_STREAM : PROFK_SHAPE_TILE;
     TRY(profk__bench_may_go_on(bench, "filter shape", &may_go_on));
     if (!may_go_on)
         goto done;
-    double now_s = profk__trial_seconds(bench, tuned, &trial, PROFK__RUNS);
-    double other_s = profk__trial_seconds(bench, &other, &trial, PROFK__RUNS);
-    if (other_s * 1.05 < now_s)
-        *tuned = other;
+    profk__trials_in_turns(bench, 2, both, trials, seconds);
+    is_other = seconds[1] * 1.05 < seconds[0];
     profk__text_add(bench->report, "filter shape: %s, %lu us (the other %lu us)\n",
-                    tuned->filter_shape == PROFK_SHAPE_TILE ? "tile" : "stream",
-                    (unsigned long)((tuned->filter_shape == other.filter_shape ? other_s : now_s) * 1e6),
-                    (unsigned long)((tuned->filter_shape == other.filter_shape ? now_s : other_s) * 1e6));
+                    both[is_other]->filter_shape == PROFK_SHAPE_TILE ? "tile" : "stream",
+                    (unsigned long)(seconds[is_other] * 1e6), (unsigned long)(seconds[!is_other] * 1e6));
+    if (is_other)
+        *tuned = other;
 done:
     return st;
 }
@@ -30,11 +32,13 @@ done:
 static void say_gain(struct profk__bench *bench, const struct profk__tuned *before, const struct profk__tuned *after)
 {
     const struct profk__trial trial = {"the gain", bench->input_elements, 2048, 1, PROFK_ROUTE_PROFK, 0, 0, 0};
-    double before_s = profk__trial_seconds(bench, before, &trial, PROFK__RUNS);
-    double after_s = profk__trial_seconds(bench, after, &trial, PROFK__RUNS);
+    const struct profk__tuned *const both[2] = {before, after};
+    const struct profk__trial trials[2] = {trial, trial};
+    double seconds[2];
 
+    profk__trials_in_turns(bench, 2, both, trials, seconds);
     profk__text_add(bench->report, "the top 2048 of %llu: %lu us before, %lu us now\n",
-                    (unsigned long long)trial.n, (unsigned long)(before_s * 1e6), (unsigned long)(after_s * 1e6));
+                    (unsigned long long)trial.n, (unsigned long)(seconds[0] * 1e6), (unsigned long)(seconds[1] * 1e6));
 }
 
 profk_status profk__tune(profk_context *ctx, double budget_s, struct profk__text *report)

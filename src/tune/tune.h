@@ -74,6 +74,11 @@ enum { PROFK__RUNS_QUICK = 3, PROFK__RUNS = 9 };
 double profk__trial_seconds(struct profk__bench *bench, const struct profk__tuned *tuned,
                             const struct profk__trial *trial, int runs);
 
+/* The least times of several calls, each with its own values and trial, in turns: a clock that drifts drifts for all.
+ * INFINITY for one that cannot be run, and for those behind it. */
+void profk__trials_in_turns(struct profk__bench *bench, unsigned count, const struct profk__tuned *const *tuned,
+                            const struct profk__trial *trials, double *seconds);
+
 /* ---- knobs.c, crossover.c: each improves *tuned and reports what it changed ---- */
 
 enum { PROFK__KNOBS = 7 };
