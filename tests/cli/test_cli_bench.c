@@ -159,7 +159,7 @@ static void test_one_cell(void **state)
     const char *cell;
 
     (void)state;
-    assert_int_equal(bench("-n 2^14 -k 100 --runs 4 --warmup 2"), 1);
+    assert_int_equal(bench("-n 2^14 -k 100 --runs 4 --warmup 2 --route profk"), 1);
     assert_member("bench", "\"single\"");
     assert_member("warmup", "2");
     assert_member("complete", "true");
