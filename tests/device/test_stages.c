@@ -767,7 +767,7 @@ static void check_soundness(const struct kit *kit, uint64_t *state, struct rule 
 
 /* Vectors of one element and of four: a block has 16 and 64. */
 static const struct config soundness_configs[][4] = {
-    {{1, 1, 4, 4, 4, 0}, {1, 2, 4, 4, 4, 0}, {1, 4, 4, 4, 4, 0}, {1, 8, 4, 4, 4, 0}},
+    {{1, 1, 4, 16, 8, 0}, {1, 2, 4, 16, 4, 0}, {1, 4, 4, 4, 4, 0}, {1, 8, 4, 8, 4, 0}},
     {{64, 1, 4, 1, 8, 0}, {64, 2, 4, 1, 8, 0}, {64, 4, 4, 1, 8, 0}, {64, 8, 4, 1, 8, 0}},
 };
 
@@ -1371,6 +1371,8 @@ static void run_solo(const struct kit *kit, uint64_t *state)
                                             ks[j], false, arrangement};
                 enum profk__kernel_id id = profk__stage_rows_kernel(&kit->spec, n, ks[j]);
                 if (ks[j] < 1 || ks[j] > n || (id != PROFK__KERNEL_columns && id != PROFK__KERNEL_walk))
+                    continue;
+                if (options.small && turn % 5 != 0)
                     continue;
                 check_rows(kit, state, turn % 3 == 0 ? SERVE_LIST : SERVE_ALL, &input, turn % 3,
                            turn % 3 == 2 ? WANT_VALUES | WANT_INDICES : (uint32_t)WANT_VALUES << turn % 2);
