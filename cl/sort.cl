@@ -178,16 +178,40 @@ PK_KERNEL void profk_radix_scatter(__global const pk_bits *bits, __global const 
 #define PK_WIDE_BITS 11u /* of a digit where one work-item sorts: the counts of two digits fill 16 KiB */
 #define PK_NARROW_BITS 8u /* where there are too few pairs for as many counts */
 #define PK_MANY 1024u
+#define PK_RUN 64u /* pairs whose words are made at once */
 
 /* A row's pairs and as much room again. */
 typedef struct {
     pk_pairs now, other;
 } pk_sheets;
 
+#if PK_WIDTH_BITS <= 32 && PK_INDEX_BITS == 32
+#define PK_SORT_BITS 32u
+typedef uint pk_sort_bits;
+#else
+#define PK_SORT_BITS 64u
+typedef ulong pk_sort_bits;
+#endif
+
 /* What is sorted by: the complemented key, so that ascending words are descending keys, or the index. */
-PK_INLINE ulong pk_sort_word(pk_pairs pairs, uint i, uint by_key, pk_rule rule)
+PK_INLINE pk_sort_bits pk_sort_word(pk_pairs pairs, uint i, uint by_key, pk_rule rule)
 {
-    return by_key ? (ulong)(pk_bits)~pk_key(pairs.bits[i], rule) : (ulong)pairs.index[i];
+    return by_key ? (pk_sort_bits)(pk_bits)~pk_key(pairs.bits[i], rule) : (pk_sort_bits)pairs.index[i];
+}
+
+/* Words of at most PK_RUN pairs from `from` on; returns how many.  A loop of their own: a CPU makes them in vectors. */
+PK_INLINE uint pk_sort_words(pk_pairs pairs, uint from, uint count, uint by_key, pk_rule rule, pk_sort_bits *words)
+{
+    uint here = min(count - from, PK_RUN);
+
+    if (here == PK_RUN) {
+        for (uint j = 0; j < PK_RUN; j++)
+            words[j] = pk_sort_word(pairs, from + j, by_key, rule);
+    } else {
+        for (uint j = 0; j < here; j++)
+            words[j] = pk_sort_word(pairs, from + j, by_key, rule);
+    }
+    return here;
 }
 
 /* One stable pass over the digit of `bits` bits, `shift` bits up, from sheets.now to sheets.other.  counts[] says how
@@ -196,7 +220,8 @@ PK_INLINE void pk_pass(pk_sheets sheets, uint count, uint by_key, uint shift, ui
                        __local uint *counts, __local uint *next)
 {
     uint mask = (1u << bits) - 1u, place = 0;
-    uint above = min(shift + bits, 63u); /* nobody reads what is counted above the last digit */
+    uint above = min(shift + bits, PK_SORT_BITS - 1u); /* nobody reads what is counted above the last digit */
+    pk_sort_bits words[PK_RUN];
 
     for (uint digit = 0; digit <= mask; digit++) {
         uint here = counts[digit];
@@ -204,12 +229,14 @@ PK_INLINE void pk_pass(pk_sheets sheets, uint count, uint by_key, uint shift, ui
         place += here;
         next[digit] = 0;
     }
-    for (uint i = 0; i < count; i++) {
-        ulong word = pk_sort_word(sheets.now, i, by_key, rule);
-        uint to = counts[(uint)(word >> shift) & mask]++;
-        next[(uint)(word >> above) & mask]++;
-        sheets.other.bits[to] = sheets.now.bits[i];
-        sheets.other.index[to] = sheets.now.index[i];
+    for (uint from = 0; from < count; from += PK_RUN) {
+        uint here = pk_sort_words(sheets.now, from, count, by_key, rule, words);
+        for (uint j = 0; j < here; j++) {
+            uint to = counts[(uint)(words[j] >> shift) & mask]++;
+            next[(uint)(words[j] >> above) & mask]++;
+            sheets.other.bits[to] = sheets.now.bits[from + j];
+            sheets.other.index[to] = sheets.now.index[from + j];
+        }
     }
 }
 
@@ -217,19 +244,26 @@ PK_INLINE void pk_pass(pk_sheets sheets, uint count, uint by_key, uint shift, ui
 PK_INLINE pk_sheets pk_sort_by(pk_sheets sheets, uint count, uint by_key, pk_rule rule, __local uint *places)
 {
     uint most = count < PK_MANY ? PK_NARROW_BITS : PK_WIDE_BITS;
-    ulong first = count == 0 ? 0 : pk_sort_word(sheets.now, 0, by_key, rule), differ = 0;
+    pk_sort_bits first = count == 0 ? 0 : pk_sort_word(sheets.now, 0, by_key, rule), differ = 0;
+    pk_sort_bits words[PK_RUN];
 
-    for (uint i = 1; i < count; i++)
-        differ |= pk_sort_word(sheets.now, i, by_key, rule) ^ first;
+    for (uint from = 0; from < count; from += PK_RUN) {
+        uint here = pk_sort_words(sheets.now, from, count, by_key, rule, words);
+        for (uint j = 0; j < here; j++)
+            differ |= words[j] ^ first;
+    }
     if (differ == 0)
         return sheets;
-    uint low = 63u - (uint)clz(differ & (0ul - differ)), high = 64u - (uint)clz(differ);
+    uint low = PK_SORT_BITS - 1u - (uint)clz(differ & (0 - differ)), high = PK_SORT_BITS - (uint)clz(differ);
     uint passes = (high - low + most - 1u) / most, bits = (high - low + passes - 1u) / passes;
 
     for (uint digit = 0; digit < 1u << bits; digit++)
         places[digit] = 0;
-    for (uint i = 0; i < count; i++)
-        places[(uint)(pk_sort_word(sheets.now, i, by_key, rule) >> low) & ((1u << bits) - 1u)]++;
+    for (uint from = 0; from < count; from += PK_RUN) {
+        uint here = pk_sort_words(sheets.now, from, count, by_key, rule, words);
+        for (uint j = 0; j < here; j++)
+            places[(uint)(words[j] >> low) & ((1u << bits) - 1u)]++;
+    }
     for (uint pass = 0; pass < passes; pass++) {
         uint of_pass = (pass & 1u) << PK_WIDE_BITS;
         pk_pass(sheets, count, by_key, low + pass * bits, bits, rule, places + of_pass,
@@ -245,22 +279,33 @@ PK_INLINE pk_sheets pk_sort_by(pk_sheets sheets, uint count, uint by_key, pk_rul
 PK_INLINE bool pk_mend_ties(pk_pairs pairs, uint count, pk_rule rule)
 {
     ulong steps_left = 2ul * count;
+    pk_sort_bits words[PK_RUN], before = 0;
+    pk_index index_before = 0;
 
-    for (uint i = 1; i < count; i++) {
-        pk_bits bits = pairs.bits[i];
-        pk_index index = pairs.index[i];
-        pk_bits key = pk_key(bits, rule);
-        uint place = i;
+    for (uint from = 0; from < count; from += PK_RUN) {
+        uint here = pk_sort_words(pairs, from, count, 1, rule, words);
+        for (uint j = 0; j < here; j++) {
+            uint i = from + j;
+            pk_index index = pairs.index[i];
+            bool is_out = i > 0 && words[j] == before && index_before > index;
 
-        while (place > 0 && steps_left > 0 && pk_key(pairs.bits[place - 1u], rule) == key
-               && pairs.index[place - 1u] > index) {
-            pairs.bits[place] = pairs.bits[place - 1u];
-            pairs.index[place] = pairs.index[place - 1u];
-            place--;
-            steps_left--;
+            before = words[j];
+            index_before = is_out ? index_before : index;
+            if (!is_out)
+                continue;
+            pk_bits bits = pairs.bits[i];
+            uint place = i;
+
+            while (place > 0 && steps_left > 0 && pk_sort_word(pairs, place - 1u, 1, rule) == words[j]
+                   && pairs.index[place - 1u] > index) {
+                pairs.bits[place] = pairs.bits[place - 1u];
+                pairs.index[place] = pairs.index[place - 1u];
+                place--;
+                steps_left--;
+            }
+            pairs.bits[place] = bits;
+            pairs.index[place] = index;
         }
-        pairs.bits[place] = bits;
-        pairs.index[place] = index;
     }
     return steps_left > 0;
 }

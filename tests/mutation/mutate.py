@@ -25,7 +25,7 @@ import tempfile
 import time
 
 CHECKERS = ("pocl", "oclgrind")
-HUNG_SECONDS = 300
+HUNG_SECONDS = 120
 HERE = os.path.dirname(os.path.abspath(__file__))
 
 
