@@ -1,6 +1,8 @@
 /* tuned.c: the built-in choices for a type of device. */
 #include "runtime/tuned.h"
 
+#include <string.h>
+
 /* Up to so many cores a row's winners are sorted sooner by one of them than by launches for all. */
 enum { SORT_ALONE_UNITS = 6, SORT_ALONE_K = 1 << 15 };
 
@@ -12,14 +14,33 @@ static const struct profk__tuned common = {
     .rows_n_max = 1 << 14,
 };
 
+/* What differs between implementations for CPUs, as `profk tune` measured it on two cores of x86-64; the first one stands
+ * for those that are not known. */
+static const struct cpu_costs {
+    const char *platform; /* part of its name */
+    uint32_t slot_ps, candidate_ps;
+} cpus[] = {
+    {"Portable Computing Language", 8300, 8400}, /* PoCL 3.1 */
+    {"Intel", 13500, 20800},                    /* its CPU runtime 2026.22 */
+};
+
+static const struct cpu_costs *costs_of(const struct profk__device *device)
+{
+    for (size_t i = 0; i < sizeof cpus / sizeof cpus[0]; i++)
+        if (strstr(device->facts.platform, cpus[i].platform) != NULL)
+            return &cpus[i];
+    return &cpus[0];
+}
+
 /*
  * A CPU.  A work-group is a loop of one core: where work-items share counters in local memory one of them is fastest,
  * since it needs no atomics, and one that walks a long part alone (stream) reads fastest.  Loads of a sample miss every
- * cache: one work-item overlaps those of many slots.  Costs as measured with PoCL 3.1 on two cores of x86-64.
+ * cache: one work-item overlaps those of many slots.
  */
 static struct profk__tuned of_cpu(const struct profk__device *device)
 {
     struct profk__tuned tuned = common;
+    const struct cpu_costs *costs = costs_of(device);
 
     tuned.filter_shape = PROFK_SHAPE_STREAM;
     tuned.stream = (struct profk__filter_tuned){1, 64, 16};
@@ -29,8 +50,8 @@ static struct profk__tuned of_cpu(const struct profk__device *device)
     tuned.sort_alone_max = device->facts.compute_units <= SORT_ALONE_UNITS ? UINT32_MAX : SORT_ALONE_K;
     tuned.rows_first_k = 512; /* a walk with a bound (cl/solo.cl) reads a row once, all cores one each; */
     tuned.rows_first_n = 1 << 16; /* a single row in less time than the launches of the others take */
-    tuned.slot_ps = 8300;
-    tuned.candidate_ps = 8400;
+    tuned.slot_ps = costs->slot_ps;
+    tuned.candidate_ps = costs->candidate_ps;
     return tuned;
 }
 
