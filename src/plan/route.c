@@ -162,8 +162,9 @@ static int walk_pays(const profk_plan *plan)
     uint32_t k = (uint32_t)p->k;
     int is_forced = f->S != 0 || f->t != 0 || f->M != 0 || f->count_start != 0 || f->filter_shape != 0;
 
+    uint64_t least_k = k > PROFK__ROWS_FIRST_K ? k : PROFK__ROWS_FIRST_K;
     int is_batch = p->rows > 1 && p->rows >= plan->ctx->device.facts.compute_units;
-    int is_short = p->rows == 1 && p->n <= plan->tuned.rows_first_n;
+    int is_short = p->rows == 1 && p->n <= plan->tuned.rows_first_n * (uint64_t)PROFK__ROWS_FIRST_K / least_k;
 
     return !is_forced && (is_batch || is_short) && k <= plan->tuned.rows_first_k && rows_fit(plan)
         && profk__stage_rows_file(&plan->spec, p->n, k) == PROFK__FILE_SOLO;

@@ -135,8 +135,7 @@ profk_status profk__tune_crossovers(struct profk__bench *bench, struct profk__tu
     tuned->rows_n_max = full_n - 1;
     TRY(crossing(bench, tuned, k, PROFK_ROUTE_ROWS, PROFK_ROUTE_PROFK, 1 << 12, 1 << 17, &tuned->profk_n_min));
     if (tuned->rows_first_k != 0) {
-        TRY(crossing(bench, tuned, SMALL_K, PROFK_ROUTE_ROWS, PROFK_ROUTE_PROFK, 1 << 12, 1 << 20, &profk_n));
-        TRY(crossing(bench, tuned, tuned->rows_first_k, PROFK_ROUTE_ROWS, PROFK_ROUTE_PROFK, 1 << 12, profk_n / 2,
+        TRY(crossing(bench, tuned, PROFK__ROWS_FIRST_K, PROFK_ROUTE_ROWS, PROFK_ROUTE_PROFK, 1 << 12, 1 << 20,
                      &profk_n));
         tuned->rows_first_n = profk_n - 1;
     }

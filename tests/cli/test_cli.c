@@ -376,7 +376,7 @@ static void test_params(void **state)
 static void test_json(void **state)
 {
     (void)state;
-    succeed("profk topk $ELEVATION -k 3 --json");
+    succeed("profk topk $ELEVATION -k 3 --route profk --json");
     assert_json();
     assert_keys(out, "n,k,rows,dtype,order,nan,sort,index,mode,epsilon,seed,route,device,S,t,M,attempts,fallbacks,"
                      "certified,R,seconds,values,indices");

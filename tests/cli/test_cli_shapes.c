@@ -313,7 +313,7 @@ static void test_explain(void **state)
     assert_member("blocking_calls", "0");
     succeed("profk explain -n 100000 -k 10 --force shape=tile --chunks 4 --json");
     assert_member("shape", "\"tile\"");
-    succeed("profk explain -n 100000 -k 10 --mode approximate --recall 0.5 --json");
+    succeed("profk explain -n 100000 -k 10 --route profk --mode approximate --recall 0.5 --json");
     assert_true(member_number(out, "fail_recall") > 0.01);
     succeed("profk explain -n 100 -k 10 --rows 70000 --route rows --json");
     assert_member("route", "\"rows\"");

@@ -213,7 +213,8 @@ static uint32_t unsampled_route(const profk_problem *problem)
 
 static void auto_takes_the_route_that_the_header_says(void **state)
 {
-    static const uint64_t sizes[] = {1, 2, 100, 4095, 4096, 4097, 1 << 14, (1 << 14) + 1, 65536, 65537, MOST};
+    static const uint64_t sizes[] = {1,     2,     100,     4095,          4096, 4097, 1 << 14, (1 << 14) + 1,
+                                     65536, 65537, 1 << 18, (1 << 18) + 1, MOST};
     const bool walks = walks_rows();
 
     (void)state;
@@ -226,7 +227,7 @@ static void auto_takes_the_route_that_the_header_says(void **state)
                 n >= 4096 && (params_for(n, near, 1e-3).M <= n / 4 || sampled_params(&problem).M <= n / 4);
 
             assert_int_equal(info_for(&problem, NULL).route,
-                             walks && n <= 65536 && near <= 512 ? PROFK_ROUTE_ROWS
+                             walks && near <= 512 && n <= 1 << 18 && n * near <= 1 << 24 ? PROFK_ROUTE_ROWS
                              : sampled                          ? PROFK_ROUTE_PROFK
                                                                 : unsampled_route(&problem));
         }
