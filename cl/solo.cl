@@ -504,7 +504,7 @@ PK_INLINE pk_rough pk_rough_of(uint kind, pk_rule rule)
 PK_INLINE pk_vector_signed pk_roughly(pk_vector bits, pk_rough rough)
 {
     pk_vector here = bits & (pk_vector)(rough.mask);
-    pk_vector negative = PK_AS(PK_JOIN(PK_UNSIGNED, PK_VEC))(PK_AS_SIGNED(here) < (pk_vector_signed)(0));
+    pk_vector negative = PK_ALL_ONES(PK_AS_SIGNED(here) < (pk_vector_signed)(0));
     return PK_AS_SIGNED(here ^ (negative & (pk_vector)(rough.fold)) ^ (pk_vector)(rough.flip));
 }
 
@@ -512,7 +512,7 @@ PK_INLINE pk_vector_signed pk_roughly(pk_vector bits, pk_rough rough)
 PK_INLINE pk_vector pk_exactly(pk_vector_signed roughly, pk_rough rough)
 {
     pk_vector here = PK_AS(PK_JOIN(PK_UNSIGNED, PK_VEC))(roughly) ^ (pk_vector)(rough.flip);
-    pk_vector negative = PK_AS(PK_JOIN(PK_UNSIGNED, PK_VEC))(PK_AS_SIGNED(here) < (pk_vector_signed)(0));
+    pk_vector negative = PK_ALL_ONES(PK_AS_SIGNED(here) < (pk_vector_signed)(0));
     return here ^ (negative & (pk_vector)(rough.fold));
 }
 

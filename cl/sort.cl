@@ -204,13 +204,8 @@ PK_INLINE uint pk_sort_words(pk_pairs pairs, uint from, uint count, uint by_key,
 {
     uint here = min(count - from, PK_RUN);
 
-    if (here == PK_RUN) {
-        for (uint j = 0; j < PK_RUN; j++)
-            words[j] = pk_sort_word(pairs, from + j, by_key, rule);
-    } else {
-        for (uint j = 0; j < here; j++)
-            words[j] = pk_sort_word(pairs, from + j, by_key, rule);
-    }
+    for (uint j = 0; j < here; j++)
+        words[j] = pk_sort_word(pairs, from + j, by_key, rule);
     return here;
 }
 
