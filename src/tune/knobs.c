@@ -138,7 +138,7 @@ static profk_status run_round(struct profk__bench *bench, struct race *race, int
         TRY(profk__bench_may_go_on(bench, race->knob->name, may_go_on));
         if ((!*may_go_on && c > 0) || race->seconds[c] > limit || (is_other && race->is_hopeless[is_larger]))
             continue;
-        double seconds = profk__trial_seconds(bench, &changed, &race->trial, PROFK__RUNS_QUICK);
+        double seconds = profk__trial_seconds(bench, &changed, &race->trial);
         race->seconds[c] = seconds < race->seconds[c] ? seconds : race->seconds[c];
         first_best = seconds < first_best ? seconds : first_best;
         race->is_hopeless[is_larger] |= is_other && isfinite(seconds) && seconds > HOPELESS * first_best;
@@ -154,8 +154,8 @@ static int is_hopeless_shape(struct profk__bench *bench, const struct race *race
 
     if (race->base.filter_shape == tuned->filter_shape)
         return 0;
-    now_s = profk__trial_seconds(bench, tuned, &race->trial, PROFK__RUNS_QUICK);
-    other_s = profk__trial_seconds(bench, &race->base, &race->trial, PROFK__RUNS_QUICK);
+    now_s = profk__trial_seconds(bench, tuned, &race->trial);
+    other_s = profk__trial_seconds(bench, &race->base, &race->trial);
     if (!(isfinite(now_s) && other_s > HOPELESS * now_s))
         return 0;
     profk__text_add(bench->report, "%s: not tried, %lu us against %lu\n", race->knob->name,

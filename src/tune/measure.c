@@ -114,8 +114,9 @@ done:
 }
 
 double profk__trial_seconds(struct profk__bench *bench, const struct profk__tuned *tuned,
-                            const struct profk__trial *trial, int runs)
+                            const struct profk__trial *trial)
 {
+    enum { RUNS = 3 };
     profk_status st = PROFK_OK;
     const profk_tuning forced = {.struct_size = sizeof forced, .S = trial->S, .t = trial->t, .M = trial->M};
     profk_problem problem;
@@ -128,7 +129,7 @@ double profk__trial_seconds(struct profk__bench *bench, const struct profk__tune
     problem.seed = 1;
     problem.epsilon = PROFK__EPSILON_DEFAULT; /* whatever was tuned before */
     TRY(profk__plan_create(bench->ctx, tuned, &problem, &forced, PROFK_ESTIMATE, &plan));
-    for (int run = -1; run < runs; run++) {
+    for (int run = -1; run < RUNS; run++) {
         TRY(run_once(bench, plan, trial->n, &seconds));
         least = run >= 0 && seconds < least ? seconds : least;
     }
@@ -148,7 +149,7 @@ void profk__trials_in_turns(struct profk__bench *bench, unsigned count, const st
     for (unsigned i = 0; i < count; i++)
         seconds[i] = (double)INFINITY;
     for (unsigned i = 0; i < ROUNDS * count; i++) {
-        double least = profk__trial_seconds(bench, tuned[i % count], &trials[i % count], PROFK__RUNS_QUICK);
+        double least = profk__trial_seconds(bench, tuned[i % count], &trials[i % count]);
         seconds[i % count] = least < seconds[i % count] ? least : seconds[i % count];
         if (!isfinite(least))
             break; /* it would fail again */

@@ -67,12 +67,10 @@ struct profk__trial {
     uint64_t S, t, M; /* forced, 0: chosen */
 };
 
-enum { PROFK__RUNS_QUICK = 3, PROFK__RUNS = 9 };
-
-/* The least time of some calls, after one that is not counted; INFINITY where the plan cannot be made or run, which is
+/* The least time of a few calls, after one that is not counted; INFINITY where the plan cannot be made or run, which is
  * reported. */
 double profk__trial_seconds(struct profk__bench *bench, const struct profk__tuned *tuned,
-                            const struct profk__trial *trial, int runs);
+                            const struct profk__trial *trial);
 
 /* The least times of several calls, each with its own values and trial, in turns: a clock that drifts drifts for all.
  * INFINITY for one that cannot be run, and for those behind it. */

@@ -765,7 +765,7 @@ static void check_soundness(const struct kit *kit, uint64_t *state, struct rule 
     bench_clear();
 }
 
-/* Vectors of one element and of four: a block has 16 and 64. */
+/* Vectors as wide as a CPU loads them, of four for 32 bits, and of one element. */
 static const struct config soundness_configs[][4] = {
     {{1, 1, 4, 16, 8, 0}, {1, 2, 4, 16, 4, 0}, {1, 4, 4, 4, 4, 0}, {1, 8, 4, 8, 4, 0}},
     {{64, 1, 4, 1, 8, 0}, {64, 2, 4, 1, 8, 0}, {64, 4, 4, 1, 8, 0}, {64, 8, 4, 1, 8, 0}},
