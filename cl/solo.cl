@@ -35,6 +35,17 @@
 #endif
 #include "hits.clh"
 
+/* Slots: a vector whose lanes have a bit for each lane. */
+#if PK_WIDTH_BITS == 8
+typedef ushort pk_slot;
+#define PK_SLOTS PK_JOIN(ushort, PK_VEC)
+#else
+typedef pk_bits pk_slot;
+#define PK_SLOTS PK_JOIN(PK_UNSIGNED, PK_VEC)
+#endif
+typedef PK_SLOTS pk_slots;
+PK_DEFINE_LANES(pk_or_slots, pk_slots, |)
+
 #if PK_WG != 1
 #error "PK_WG must be 1"
 #endif

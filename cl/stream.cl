@@ -2,8 +2,7 @@
  * stream.cl: the filter in the shape that a CPU wants.
  *
  * One work-item walks a long contiguous part of a row in wide vectors.  A block of PK_BLOCK vectors takes one raw test
- * (prefilter.clh); of a block that passes the vectors are asked, of these the lanes (hits.clh), and last the keys.  What
- * lies wholly behind tau_index is held against the successor of tau_key, so that inputs full of ties run at the speed of
+ * (prefilter.clh); of a block that passes the elements are asked (hits.clh), and last the keys.  What lies wholly behind tau_index is held against the successor of tau_key, so that inputs full of ties run at the speed of
  * others.  Counter and stores are those of filter.cl.
  *
  * PK_BLOCK  vectors of a block
@@ -18,7 +17,7 @@
 #endif
 #include "hits.clh"
 
-#define PK_FOUND 64u
+#define PK_FOUND 128u /* elements that are stored at once, or up to a block more: they are in the cache still */
 
 /* Where a row's candidates go. */
 typedef struct {
@@ -32,10 +31,9 @@ typedef struct {
     pk_index tau_index;
 } pk_sink;
 
-/* What a work-item has found and not stored yet. */
+/* What a work-item has found and not stored yet: elements of the launch. */
 typedef struct {
-    pk_word bits[PK_FOUND];
-    uint at[PK_FOUND]; /* element of the launch */
+    uint at[PK_FOUND + PK_VEC * PK_BLOCK + 1u]; /* pk_keep() may write one that is not there */
     uint count;
 } pk_found;
 
@@ -45,12 +43,11 @@ PK_INLINE void pk_store(pk_sink sink, pk_found *found, pk_rule rule)
 {
     uint count = found->count, kept = 0;
 
+    found->count = 0;
     for (uint i = 0; i < count; i++) {
-        pk_bits bits = (pk_bits)found->bits[i];
         uint at = found->at[i];
-        pk_index index = (pk_index)(sink.first + at);
-        bool reaches = pk_reaches(pk_key(bits, rule), index, (pk_bits)sink.tau_key, sink.tau_index);
-        found->bits[kept] = bits;
+        bool reaches = pk_reaches(pk_key(sink.elements[at], rule), (pk_index)(sink.first + at), (pk_bits)sink.tau_key,
+                                  sink.tau_index);
         found->at[kept] = at;
         kept += reaches ? 1u : 0;
     }
@@ -58,35 +55,47 @@ PK_INLINE void pk_store(pk_sink sink, pk_found *found, pk_rule rule)
     uint place = kept == 0 ? 0 : atomic_add(sink.cursor, kept);
     uint room = place < sink.capacity ? min(kept, sink.capacity - place) : 0;
     for (uint i = 0; i < room; i++) {
-        sink.bits[place + i] = (pk_bits)found->bits[i];
+        sink.bits[place + i] = sink.elements[found->at[i]];
         sink.index[place + i] = (pk_index)(sink.first + found->at[i]);
     }
 }
 
-/* Keeps the element at `at` and those of the next ones that `lanes` has a bit for, at most PK_VEC. */
-PK_INLINE void pk_keep(pk_sink sink, pk_found *found, uint at, uint lanes, pk_rule rule)
+/* Keeps the elements of [begin, end), fewer than a vector has. */
+PK_INLINE void pk_keep_loose(pk_found *found, uint begin, uint end)
 {
-    uint end = found->count;
+    for (uint at = begin; at < end; at++)
+        found->at[found->count++] = at;
+}
 
-    if (end > PK_FOUND - PK_VEC) {
-        pk_store(sink, found, rule);
-        end = 0;
-    }
-    for (; lanes != 0; lanes &= lanes - 1u, end++) {
-        uint from = at + pk_lowest(lanes);
-        found->bits[end] = sink.elements[from];
-        found->at[end] = from;
-    }
-    found->count = end;
+/* Keeps the elements of a block from `at` on that a word has a bit for.  Two are written whether they are there or not:
+ * with few candidates nearly every word has so many at most, and a loop whose length nobody foresees costs as much. */
+PK_INLINE void pk_keep(pk_found *found, uint at, uint number, ulong word)
+{
+    uint count = (uint)popcount(word);
+    uint *to = found->at + found->count;
+
+    if (word == 0)
+        return;
+    to[0] = at + pk_element_of(number, pk_lowest(word));
+    word &= word - 1u;
+    to[1] = at + pk_element_of(number, pk_lowest(word));
+    word &= word - 1u;
+    for (uint i = 2; i < count; i++, word &= word - 1u)
+        to[i] = at + pk_element_of(number, pk_lowest(word));
+    found->count += count;
 }
 
 /* Walks `count` whole vectors from element `at` on, at most PK_BLOCK of them. */
 PK_INLINE void pk_block(pk_sink sink, pk_found *found, uint at, uint count, const pk_prefilter *filter, pk_rule rule)
 {
-    for (uint hits = pk_hits(sink.elements + at, count, filter); hits != 0; hits &= hits - 1u) {
-        uint from = at + pk_lowest(hits) * PK_VEC;
-        pk_keep(sink, found, from, pk_lanes(sink.elements + from, filter), rule);
-    }
+    ulong words[PK_WORDS];
+
+    pk_passing_words(sink.elements + at, count, filter, words);
+#pragma unroll
+    for (uint number = 0; number < PK_WORDS; number++)
+        pk_keep(found, at, number, words[number]);
+    if (found->count >= PK_FOUND)
+        pk_store(sink, found, rule);
 }
 
 PK_INLINE void pk_walk(pk_sink sink, pk_found *found, uint at, uint vectors, const pk_prefilter *filter, pk_rule rule)
@@ -117,8 +126,8 @@ PK_INLINE void pk_stream(pk_sink sink, pk_found *found, uint begin, uint end, pk
     pk_prefilter filter;
 
     pk_prefilter_of((pk_bits)sink.tau_key, rule, kind, &filter);
-    pk_keep(sink, found, begin, (1u << (first - begin)) - 1u, rule);
-    pk_keep(sink, found, first + vectors * PK_VEC, (1u << (end - (first + vectors * PK_VEC))) - 1u, rule);
+    pk_keep_loose(found, begin, first);
+    pk_keep_loose(found, first + vectors * PK_VEC, end);
     for (uint side = 0; side < sides; side++) {
         uint at = side == 0 ? first : first + up_to * PK_VEC;
         if (side == 1)

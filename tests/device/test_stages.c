@@ -55,6 +55,14 @@ static bool in_turns(size_t config, uint32_t turns)
     return options.small || options.long_run || (turns >> turn & 1) != 0;
 }
 
+/* Vectors of a block of the stream shape: as many as it may have, or 16, or as many as a tile's. */
+static uint32_t block_of(const struct config *config, size_t i)
+{
+    uint32_t most = config->width_nbytes < 4 ? 8 * config->width_nbytes : 32, choice = i % 3 == 0 ? most : 16;
+
+    return i % 3 == 2 ? config->filter_items : choice < most ? choice : most;
+}
+
 /* Calls run for the configurations of some turns with a kit of the files. */
 static void for_each_config(uint32_t turns, uint32_t shape, uint32_t files,
                             void (*run)(const struct kit *kit, uint64_t *state))
@@ -64,10 +72,13 @@ static void for_each_config(uint32_t turns, uint32_t shape, uint32_t files,
 
     for (size_t i = 0; i < count; i++) {
         uint64_t state = inputs_mix(options.seed, i);
+        struct config config = configs[i];
         struct kit kit;
         if (!in_turns(i, turns))
             continue;
-        kit_open(&kit, &configs[i], shape, files);
+        if (shape == PROFK_SHAPE_STREAM)
+            config.filter_items = block_of(&config, i);
+        kit_open(&kit, &config, shape, files);
         run(&kit, &state);
         kit_close(&kit);
     }
