@@ -1,8 +1,10 @@
 /*
  * solo.cl: rows for devices whose work-groups have one work-item, that is, CPUs.
  *
- *   profk_columns  short rows: a work-item takes PK_LANES rows at once, one in each lane of its vectors
- *   profk_walk     a work-item walks a row once in wide vectors and keeps what may be of the k best
+ *   profk_columns    short rows: a work-item takes PK_LANES rows at once, one in each lane of its vectors
+ *   profk_walk       a work-item walks a row once in wide vectors and keeps what may be of the k best
+ *   profk_walk_part  the same for a part of a row, where there are fewer rows than cores or a row comes in pieces;
+ *                    profk_walk selects from what the parts keep
  *
  * Columns.  A place of a sequence is a vector that holds a pair of each row, so sorting networks over such places sort
  * all the rows at once.  As many columns as there are winners, or a few more, are sorted, held against the best so far,
@@ -14,6 +16,8 @@
  * groups.  The raw test of prefilter.clh finds the vectors that may reach it; their keys are held against it and what
  * reaches it is kept, in ascending index.  Where room runs out the k best of what was kept stay, the bound becomes the
  * successor of the last of them, since a tie goes to the lower index, and a bound is looked for ahead again.
+ * The k best of a part are kept in ascending index, too: one behind the other they are a row in which places are in the
+ * order of indices.
  *
  * PK_LOCAL_PAIRS  pairs that a walk keeps; k is at most half of it
  */
@@ -28,23 +32,9 @@
 #include "vector.clh"
 #include "prefilter.clh"
 
-#if PK_WIDTH_BITS == 8
 #define PK_BLOCK 8
-#else
-#define PK_BLOCK 16
-#endif
+#define PK_IN_ORDER
 #include "hits.clh"
-
-/* Slots: a vector whose lanes have a bit for each lane. */
-#if PK_WIDTH_BITS == 8
-typedef ushort pk_slot;
-#define PK_SLOTS PK_JOIN(ushort, PK_VEC)
-#else
-typedef pk_bits pk_slot;
-#define PK_SLOTS PK_JOIN(PK_UNSIGNED, PK_VEC)
-#endif
-typedef PK_SLOTS pk_slots;
-PK_DEFINE_LANES(pk_or_slots, pk_slots, |)
 
 #if PK_WG != 1
 #error "PK_WG must be 1"
@@ -461,18 +451,25 @@ PK_KERNEL void profk_columns(__global const pk_bits *input, ulong start, ulong s
 
 /* Keys as a walk keeps them: in slots, so that a vector of them can count. */
 #if PK_WIDTH_BITS == 8
+typedef ushort pk_slot;
+#define PK_SLOT_BITS 16u
+#define PK_SLOTS PK_JOIN(ushort, PK_VEC)
 #define PK_TO_SLOTS convert_ushort16
 #else
+typedef pk_bits pk_slot;
+#define PK_SLOT_BITS PK_WIDTH_BITS
+#define PK_SLOTS PK_JOIN(PK_UNSIGNED, PK_VEC)
 #define PK_TO_SLOTS(vector) (vector)
 #endif
+typedef PK_SLOTS pk_slots;
 
 #define PK_GROUPS 1024u                                /* maxima, at most */
-#define PK_AHEAD ((1u << 17) / (PK_WIDTH_BITS / 8u))   /* elements that are looked at for a bound: the second cache */
+#define PK_AHEAD ((1u << 17) / (PK_WIDTH_BITS / 8u))   /* elements that are looked at for a first bound, */
+#define PK_AHEAD_MAX (4u * PK_AHEAD)                   /* and for a better one: they stay in the second cache */
 
 PK_DEFINE_KEYS(pk_vector_keys, PK_JOIN(PK_UNSIGNED, PK_VEC))
 
 #define PK_STORE(vector, elements) PK_JOIN(vstore, PK_VEC)((vector), 0, (elements))
-#define PK_SLOT_KEYS(elements, rule) PK_TO_SLOTS(pk_vector_keys(PK_LOAD(elements), (rule)))
 
 PK_DEFINE_LANES(pk_add_slots, pk_slots, +)
 
@@ -536,16 +533,35 @@ PK_INLINE uint pk_count(__local const pk_slots *keys, uint vectors, pk_slot leas
     return pk_add_slots((pk_slots)(0) - sum);
 }
 
+/* The bits in which any of the keys, but what fills up the last vector, differs from the first. */
+PK_INLINE pk_slot pk_differing(__local const pk_slots *keys, uint vectors, uint count)
+{
+    pk_slots first = (pk_slots)(((__local const pk_slot *)keys)[0]), differ = (pk_slots)(0);
+    uint whole = count / PK_VEC;
+    pk_slot of_lane[PK_VEC], all = 0;
+
+    for (uint v = 0; v < whole; v++)
+        differ |= keys[v] ^ first;
+    PK_STORE(differ, of_lane);
+    for (uint i = 0; i < PK_VEC; i++)
+        all |= of_lane[i];
+    for (uint i = whole * PK_VEC; i < count; i++)
+        all |= ((__local const pk_slot *)keys)[i] ^ ((__local const pk_slot *)keys)[0];
+    return all;
+}
+
 /*
  * Finds, bit by bit, a bound that `rank` or more of `count` keys reach; *reach: how many.  It is the key of that rank,
  * or lower where at most `enough` reach it.  The vectors are filled up with 0.
  */
 PK_INLINE pk_slot pk_bound_of(__local const pk_slots *keys, uint vectors, uint count, uint rank, uint enough, uint *reach)
 {
-    pk_slot bound = 0;
+    pk_slot differ = pk_differing(keys, vectors, count);
+    uint bits = PK_SLOT_BITS - (uint)clz(differ);
+    pk_slot bound = bits == PK_SLOT_BITS ? 0 : (pk_slot)(((__local const pk_slot *)keys)[0] >> bits << bits);
 
     *reach = count;
-    for (uint bit = PK_WIDTH_BITS; bit > 0 && *reach > enough; bit--) {
+    for (uint bit = bits; bit > 0 && *reach > enough; bit--) {
         pk_slot higher = bound | (pk_slot)((pk_slot)1 << (bit - 1u));
         uint here = pk_count(keys, vectors, higher);
         bound = here >= rank ? higher : bound;
@@ -628,67 +644,98 @@ PK_INLINE void pk_look_ahead(pk_walker *walker, uint from, uint vectors, __local
                                                    walker->k + walker->k / 8u, &reach));
 }
 
-/* Keeps those of a vector that reach the bound, mostly one; there is room. */
-PK_INLINE void pk_take(pk_walker *walker, uint from, pk_rule rule)
+/* Keeps what was found and reaches the bound; returns whether that is another one, because what was kept before had
+ * become many. */
+PK_INLINE bool pk_keep(pk_walker *walker, pk_found *found, pk_rule rule)
 {
-    pk_slot of_lane[PK_VEC];
-    pk_slots keys = PK_SLOT_KEYS(walker->elements + from, rule);
-    pk_slots taken = PK_TRUE(keys >= (pk_slots)(walker->bound)) & ((pk_slots)(1) << PK_LANE_NUMBERS(pk_slots));
-    uint lanes = pk_or_slots(taken);
+    bool are_many = walker->count > 2u * walker->k || walker->count + found->count > PK_LOCAL_PAIRS;
+    uint count = found->count, to;
 
-    PK_STORE(keys, of_lane);
-    for (; lanes != 0; lanes &= lanes - 1u) {
-        uint lane = pk_lowest(lanes);
-        walker->keys[walker->count] = of_lane[lane];
-        walker->index[walker->count] = from + lane;
-        walker->count++;
+    if (are_many)
+        pk_compact(walker);
+    to = walker->count;
+    for (uint i = 0; i < count; i++) {
+        uint at = found->at[i];
+        pk_slot key = pk_key(walker->elements[at], rule);
+        walker->keys[to] = key;
+        walker->index[to] = at;
+        to += key >= walker->bound ? 1u : 0;
     }
-}
-
-/* Makes room for a vector's elements. */
-PK_INLINE bool pk_needs_room(pk_walker *walker)
-{
-    if (walker->count + PK_VEC <= PK_LOCAL_PAIRS)
-        return false;
-    pk_compact(walker);
-    return true;
+    walker->count = to;
+    found->count = 0;
+    return are_many;
 }
 
 /* One walk over the row; what is kept afterwards has the k best. */
 PK_INLINE void pk_walk(pk_walker *walker, uint n, __local pk_slots *maxima, uint kind, pk_rule rule)
 {
-    uint whole = n - n % PK_VEC, looked = 0, ahead = PK_AHEAD;
-    bool looks = true;
+    uint whole = n - n % PK_VEC, bound_at = 0, step;
     pk_prefilter filter;
+    pk_found found;
 
-    for (uint at = 0; at < whole && !walker->ended; at += PK_BLOCK * PK_VEC) {
-        uint vectors = min((whole - at) / PK_VEC, (uint)PK_BLOCK);
+    found.count = 0;
+    pk_look_ahead(walker, 0, min(whole, PK_AHEAD) / PK_VEC, maxima, kind, rule);
+    pk_prefilter_of((pk_bits)walker->bound, rule, kind, &filter);
+    for (uint at = 0; at < whole && !walker->ended; at += step) {
+        uint rows = min((whole - at) / PK_VEC, PK_BATCH * PK_BLOCK), blocks = rows / PK_BLOCK;
+        pk_batch batch = {1u, true};
 
-        if (looks) {
-            pk_look_ahead(walker, at, min(whole - at, ahead) / PK_VEC, maxima, kind, rule);
+        if (blocks != 0)
+            batch = pk_test(walker->elements + at, blocks, &filter);
+        rows = blocks == 0 ? rows : PK_BLOCK; /* of a block */
+        step = max(blocks, 1u) * rows * PK_VEC;
+        for (uint hits = batch.hits; hits != 0; hits &= hits - 1u) {
+            uint block = at + pk_lowest(hits) * (PK_BLOCK * PK_VEC), next = block + rows * PK_VEC;
+
+            pk_find(walker->elements, block, rows, &filter, batch.has_second, &found);
+            if (found.count < PK_FOUND || !pk_keep(walker, &found, rule))
+                continue;
+            if (next < max(2u * bound_at, PK_AHEAD)) { /* soon, as if what is ahead were better than what is behind */
+                uint ahead = clamp(2u * (next - bound_at), 4u * PK_GROUPS, PK_AHEAD_MAX);
+                pk_look_ahead(walker, next, min(whole - next, ahead) / PK_VEC, maxima, kind, rule);
+            }
             pk_prefilter_of((pk_bits)walker->bound, rule, kind, &filter);
-            looked = at;
-            looks = false;
+            bound_at = next;
         }
-        uint hits = pk_hits(walker->elements + at, vectors, &filter);
-        for (; hits != 0 && !walker->ended; hits &= hits - 1u) {
-            looks |= pk_needs_room(walker);
-            pk_take(walker, at + pk_lowest(hits) * PK_VEC, rule);
-        }
-        ahead = min(2u * (at - looked), PK_AHEAD); /* where looking ahead does not help it must not take long */
     }
-    for (uint i = whole; i < n && !walker->ended; i++) {
-        pk_slot key = pk_key(walker->elements[i], rule);
-        pk_needs_room(walker);
-        walker->keys[walker->count] = key;
-        walker->index[walker->count] = i;
-        walker->count += key >= walker->bound;
-    }
+    pk_find_loose(&found, whole, n);
+    pk_keep(walker, &found, rule);
+}
+
+/* Looks for the k best of n elements. */
+PK_INLINE void pk_walk_over(pk_walker *walker, __global const pk_bits *elements, uint n, uint k, uint kind, pk_rule rule,
+                            __local pk_slots *keys, __local uint *index, __local pk_slots *maxima)
+{
+    __local void *start_of_keys = keys;
+
+    walker->elements = elements;
+    walker->keys = (__local pk_slot *)start_of_keys;
+    walker->index = index;
+    walker->count = 0;
+    walker->k = k;
+    walker->bound = 0;
+    walker->ended = false;
+    pk_walk(walker, n, maxima, kind, rule);
+}
+
+/* Where a row's winners go. */
+typedef struct {
+    __global pk_bits *values;
+    __global uint *indices32;
+    __global ulong *indices64;
+    __global const uint *names; /* the index of each element, or NULL if that is its place */
+    ulong start;
+} pk_sink;
+
+PK_INLINE void pk_put(const pk_walker *walker, const pk_sink *sink, pk_output output, uint rank, uint place)
+{
+    uint index = sink->names == 0 ? place : sink->names[place];
+
+    pk_write(sink->values, sink->indices32, sink->indices64, output, sink->start + rank, walker->elements[place], index);
 }
 
 /* Writes what is kept by rank: how many of the others go before it. */
-PK_INLINE void pk_write_ranked(const pk_walker *walker, __global pk_bits *values, __global uint *indices32,
-                                   __global ulong *indices64, pk_output output, ulong to)
+PK_INLINE void pk_put_ranked(const pk_walker *walker, const pk_sink *sink, pk_output output)
 {
     uint count = walker->count, vectors = pk_fill_up(walker->keys, count);
     pk_slot ranks[PK_VEC];
@@ -708,43 +755,66 @@ PK_INLINE void pk_write_ranked(const pk_walker *walker, __global pk_bits *values
         PK_STORE((pk_slots)(0) - rank, ranks);
         for (uint i = begin; i < end; i++)
             if (ranks[i - begin] < walker->k)
-                pk_write(values, indices32, indices64, output, to + ranks[i - begin],
-                         walker->elements[walker->index[i]], walker->index[i]);
+                pk_put(walker, sink, output, ranks[i - begin], walker->index[i]);
     }
 }
 
+#define PK_WALK_MEMORY                                                                                                 \
+    __local pk_slots keys[PK_LOCAL_PAIRS / PK_VEC];                                                                    \
+    __local uint index[PK_LOCAL_PAIRS];                                                                                \
+    __local pk_slots maxima[PK_GROUPS / PK_VEC]
+
+/* names: of what is in the input if has_names, else indices are places. */
 PK_KERNEL void profk_walk(__global const pk_bits *input, ulong start, ulong stride, uint n, uint k, uint kind,
                           pk_rule rule, pk_output output, pk_rows rows, __global const uint *list,
                           __global pk_result *results, __global pk_bits *values, __global uint *indices32,
-                          __global ulong *indices64)
+                          __global ulong *indices64, __global const uint *names, uint has_names)
 {
-    __local pk_slots keys[PK_LOCAL_PAIRS / PK_VEC];
-    __local uint index[PK_LOCAL_PAIRS];
-    __local pk_slots maxima[PK_GROUPS / PK_VEC];
-
+    PK_WALK_MEMORY;
     pk_span span = pk_span_of(pk_row_count(rows, list));
 
     for (ulong task = span.begin; task < span.end; task++) {
         uint row = pk_row_at(rows, list, (uint)task);
-        ulong to = (rows.first + row) * k;
-        __local void *start_of_keys = keys;
+        pk_sink sink = {values, indices32, indices64, has_names ? names + start + row * stride : 0,
+                        (rows.first + row) * k};
         pk_walker walker;
 
-        walker.elements = input + start + row * stride;
-        walker.keys = (__local pk_slot *)start_of_keys;
-        walker.index = index;
-        walker.count = 0;
-        walker.k = k;
-        walker.bound = 0;
-        walker.ended = false;
-        pk_walk(&walker, n, maxima, kind, rule);
+        pk_walk_over(&walker, input + start + row * stride, n, k, kind, rule, keys, index, maxima);
         if (walker.count > k + (output.by_index ? 0 : k / 2u + 32u))
             pk_compact(&walker);
         if (output.by_index)
             for (uint i = 0; i < k; i++)
-                pk_write(values, indices32, indices64, output, to + i, walker.elements[index[i]], index[i]);
+                pk_put(&walker, &sink, output, i, index[i]);
         else
-            pk_write_ranked(&walker, values, indices32, indices64, output, to);
+            pk_put_ranked(&walker, &sink, output);
         pk_certify(&results[row]);
+    }
+}
+
+/*
+ * Keeps the k best of each part of a row, or all where there are fewer, in ascending index.  They go to pairs of the row,
+ * of which there are kept_stride, from kept_start on.  first: the index of the input's first element.
+ */
+PK_KERNEL void profk_walk_part(__global const pk_bits *input, ulong start, ulong stride, uint n, uint first, uint k,
+                               uint kind, pk_rule rule, pk_rows rows, __global const uint *list,
+                               __global const uint *names, uint has_names, __global pk_bits *kept_bits,
+                               __global uint *kept_index, uint kept_start, uint kept_stride)
+{
+    PK_WALK_MEMORY;
+    pk_span span = pk_span_of(pk_task_count(rows, list));
+
+    for (ulong task = span.begin; task < span.end; task++) {
+        uint row = PK_TASK_ROW(task, rows, list), part = PK_TASK_PART(task, rows);
+        uint begin = (uint)((ulong)n * part / rows.parts), end = (uint)((ulong)n * (part + 1u) / rows.parts);
+        ulong from = start + row * stride + begin, to = (ulong)row * kept_stride + kept_start + part * k;
+        pk_walker walker;
+
+        pk_walk_over(&walker, input + from, end - begin, k, kind, rule, keys, index, maxima);
+        if (walker.count > k)
+            pk_compact(&walker);
+        for (uint i = 0; i < walker.count; i++) {
+            kept_bits[to + i] = walker.elements[index[i]];
+            kept_index[to + i] = has_names ? names[from + index[i]] : first + begin + index[i];
+        }
     }
 }

@@ -17,8 +17,6 @@
 #endif
 #include "hits.clh"
 
-#define PK_FOUND 128u /* elements that are stored at once, or up to a block more: they are in the cache still */
-
 /* Where a row's candidates go. */
 typedef struct {
     __global const pk_bits *elements; /* of the launch */
@@ -30,12 +28,6 @@ typedef struct {
     pk_word tau_key;
     pk_index tau_index;
 } pk_sink;
-
-/* What a work-item has found and not stored yet: elements of the launch. */
-typedef struct {
-    uint at[PK_FOUND + PK_VEC * PK_BLOCK + 1u]; /* pk_keep() may write one that is not there */
-    uint count;
-} pk_found;
 
 /* Stores what was found and does reach the threshold: one atomic for all of it, so that cores seldom meet at the cursor
  * or in a cache line. */
@@ -60,53 +52,28 @@ PK_INLINE void pk_store(pk_sink sink, pk_found *found, pk_rule rule)
     }
 }
 
-/* Keeps the elements of [begin, end), fewer than a vector has. */
-PK_INLINE void pk_keep_loose(pk_found *found, uint begin, uint end)
+/* Stores what passes of a block of `count` rows from element `at` on. */
+PK_INLINE void pk_block(pk_sink sink, pk_found *found, uint at, uint count, const pk_prefilter *filter, bool has_second,
+                        pk_rule rule)
 {
-    for (uint at = begin; at < end; at++)
-        found->at[found->count++] = at;
-}
-
-/* Keeps the elements of a block from `at` on that a word has a bit for.  Two are written whether they are there or not:
- * with few candidates nearly every word has so many at most, and a loop whose length nobody foresees costs as much. */
-PK_INLINE void pk_keep(pk_found *found, uint at, uint number, ulong word)
-{
-    uint count = (uint)popcount(word);
-    uint *to = found->at + found->count;
-
-    if (word == 0)
-        return;
-    to[0] = at + pk_element_of(number, pk_lowest(word));
-    word &= word - 1u;
-    to[1] = at + pk_element_of(number, pk_lowest(word));
-    word &= word - 1u;
-    for (uint i = 2; i < count; i++, word &= word - 1u)
-        to[i] = at + pk_element_of(number, pk_lowest(word));
-    found->count += count;
-}
-
-/* Walks `count` whole vectors from element `at` on, at most PK_BLOCK of them. */
-PK_INLINE void pk_block(pk_sink sink, pk_found *found, uint at, uint count, const pk_prefilter *filter, pk_rule rule)
-{
-    ulong words[PK_WORDS];
-
-    pk_passing_words(sink.elements + at, count, filter, words);
-#pragma unroll
-    for (uint number = 0; number < PK_WORDS; number++)
-        pk_keep(found, at, number, words[number]);
+    pk_find(sink.elements, at, count, filter, has_second, found);
     if (found->count >= PK_FOUND)
         pk_store(sink, found, rule);
 }
 
 PK_INLINE void pk_walk(pk_sink sink, pk_found *found, uint at, uint vectors, const pk_prefilter *filter, pk_rule rule)
 {
-    uint end = at + vectors / PK_BLOCK * (PK_BLOCK * PK_VEC);
+    uint blocks = vectors / PK_BLOCK, here;
     uint rest = vectors - vectors / PK_BLOCK * PK_BLOCK; /* see PK_TASK_PART for why not % */
 
-    for (; at < end; at += PK_BLOCK * PK_VEC)
-        pk_block(sink, found, at, PK_BLOCK, filter, rule);
+    for (; blocks != 0; blocks -= here, at += here * (PK_BLOCK * PK_VEC)) {
+        here = min(blocks, PK_BATCH);
+        pk_batch batch = pk_test(sink.elements + at, here, filter);
+        for (uint hits = batch.hits; hits != 0; hits &= hits - 1u)
+            pk_block(sink, found, at + pk_lowest(hits) * (PK_BLOCK * PK_VEC), PK_BLOCK, filter, batch.has_second, rule);
+    }
     if (rest != 0)
-        pk_block(sink, found, at, rest, filter, rule);
+        pk_block(sink, found, at, rest, filter, true, rule);
 }
 
 /*
@@ -126,8 +93,8 @@ PK_INLINE void pk_stream(pk_sink sink, pk_found *found, uint begin, uint end, pk
     pk_prefilter filter;
 
     pk_prefilter_of((pk_bits)sink.tau_key, rule, kind, &filter);
-    pk_keep_loose(found, begin, first);
-    pk_keep_loose(found, first + vectors * PK_VEC, end);
+    pk_find_loose(found, begin, first);
+    pk_find_loose(found, first + vectors * PK_VEC, end);
     for (uint side = 0; side < sides; side++) {
         uint at = side == 0 ? first : first + up_to * PK_VEC;
         if (side == 1)

@@ -95,7 +95,8 @@ enum { PROFK_MODE_EXACT, PROFK_MODE_APPROXIMATE };
  * launch; n < 2^31.  FULL: radix selection over the input, for large k/n and as last resort.  AUTO takes PROFK when
  * n >= 2^12, M <= n/4 and the workspace fits, else ROWS where n <= 2^14 or there are at least as many rows as compute
  * units, else FULL.  Where work-groups have one work-item (CPUs) and k <= 512, ROWS comes first: for as many rows as
- * compute units, and for a single row of n <= 2^18 with n * k <= 2^24.  Tuning moves these limits.
+ * compute units, and for fewer, or one in chunks, of n <= 2^24 with n * k <= 2^24 or n / k >= 2048: these are cut into
+ * parts, one for each compute unit.  Tuning moves these limits.
  */
 enum { PROFK_ROUTE_AUTO, PROFK_ROUTE_ROWS, PROFK_ROUTE_PROFK, PROFK_ROUTE_FULL };
 

@@ -6,7 +6,10 @@ static const char *const order_names[] = {"largest", "smallest", "magnitude"};
 static void describe_method(const profk_plan *plan, const profk_info *info, struct profk__text *text)
 {
     if (info->route == PROFK_ROUTE_ROWS) {
-        profk__text_add(text, "route rows: one work-group of %u selects a row\n", (unsigned)plan->spec.wg[PROFK__FILE_ROWS]);
+        profk__text_add(text, "route rows: one work-group of %u selects a row", (unsigned)plan->spec.wg[PROFK__FILE_ROWS]);
+        if (plan->row_cut.parts > 1)
+            profk__text_add(text, " from what each of %u parts keeps", (unsigned)plan->row_cut.parts);
+        profk__text_add(text, "\n");
         return;
     }
     if (info->route == PROFK_ROUTE_FULL) {

@@ -3,7 +3,7 @@
  *
  *   attempt   sample | threshold | filter | refine | sort | collect the rows that missed
  *   full      radix selection over the input | sort, the last resort, or at once on route full
- *   rows      one work-group a row; a row in several chunks goes to full
+ *   rows      one work-group a row; a row in several chunks goes to full where walks do not take it (stages/rows.c)
  *
  * Rows are served in slabs.  An exact call waits at the end of an attempt for the number of rows that missed, repeats
  * it for these rows, at most six times, and then runs the full selection for what is left.  An asynchronous call
@@ -234,20 +234,20 @@ static profk_status select_slab(struct run *run)
 {
     profk_status st = PROFK_OK;
     profk_plan *plan = run->plan;
-    uint64_t first = 0;
+    struct profk__pieces pieces = {run, run->call->chunk_count, next_piece};
 
     run->task.list = NULL;
     if (plan->problem.route == PROFK_ROUTE_PROFK)
         return profk__plan_is_async(plan) ? enqueue_ladder(run) : climb(run);
 
     TRY(check_progress(run, 1));
-    if (plan->problem.route == PROFK_ROUTE_FULL || run->call->chunk_count > 1) {
+    if (plan->problem.route == PROFK_ROUTE_FULL || (pieces.count > 1 && plan->row_cut.kept == 0)) {
         TRY(profk__plan_need_kernels(plan, PROFK_ROUTE_FULL));
         TRY(enqueue_full(run, 1));
     } else {
-        struct profk__piece piece = next_piece(run, 0, &first);
         launches(run, profk__stage_rows_file(&plan->spec, plan->problem.n, run->task.k));
-        TRY(profk__stage_rows(&run->chain, &run->task, &piece, &run->call->output, pairs(run, PROFK__WINNER_BITS)));
+        TRY(profk__stage_rows(&run->chain, &run->task, pieces, &run->call->output, pairs(run, PROFK__WINNER_BITS),
+                              pairs(run, PROFK__SORT_BITS)));
         if (!profk__stage_rows_finishes(&plan->spec, run->task.k))
             TRY(enqueue_sort(run, 0));
     }
@@ -276,6 +276,7 @@ static struct profk__task make_task(const profk_plan *plan)
         .stride = p->row_stride,
         .k = (uint32_t)p->k,
         .list_groups = list_groups(&plan->ctx->device),
+        .row_cut = plan->row_cut,
         .results = workspace->section[PROFK__RESULTS],
         .states = workspace->section[PROFK__STATES],
     };

@@ -25,7 +25,7 @@ int profk__plan_may_run_full(const profk_plan *plan)
     const profk_problem *p = &plan->problem;
 
     return p->route == PROFK_ROUTE_FULL || (p->route == PROFK_ROUTE_PROFK && p->mode == PROFK_MODE_EXACT)
-        || (p->route == PROFK_ROUTE_ROWS && p->rows == 1);
+        || (p->route == PROFK_ROUTE_ROWS && p->rows == 1 && plan->row_cut.kept == 0); /* in several chunks */
 }
 
 uint32_t profk__plan_attempts_max(const profk_plan *plan)
@@ -274,7 +274,7 @@ static uint64_t count_launches(const profk_plan *plan)
     if (p->route == PROFK_ROUTE_FULL)
         return full + sort_after_full;
     if (p->route == PROFK_ROUTE_ROWS)
-        return profk__stage_rows_finishes(&plan->spec, k) ? 1 : 1 + sort;
+        return plan->row_cut.parts > 1 ? 2 : profk__stage_rows_finishes(&plan->spec, k) ? 1 : 1 + sort;
     if (profk__plan_is_async(plan) && p->mode == PROFK_MODE_EXACT)
         return 2 * attempt + full + sort_after_full;
     return attempt;

@@ -84,6 +84,7 @@ struct profk_plan {
     profk_params params; /* of the next call; 0 on routes without a sample */
     double epsilon_row;
     struct profk__full_cut full_cut;
+    struct profk__row_cut row_cut;
     struct profk__layout layout;
     struct profk__workspace workspace;
     struct profk__kernel kernels[PROFK__KERNEL_COUNT];

@@ -153,20 +153,19 @@ static int profk_pays(const profk_plan *plan, const profk_params *params)
     return plan->problem.n >= tuned->profk_n_min && params->M <= plan->problem.n / tuned->profk_share;
 }
 
-/* Rows read once, each by a work-item of its own: enough of them to keep every core busy, or a single one that is not
- * worth the launches of the others.  Who forces what only the sampled method has is not taken from it. */
+/* Rows read once, each by a work-item of its own: enough of them to keep every core busy, or fewer, in parts, of a
+ * length at which that is faster.  Who forces what only the sampled method has is not taken from it. */
 static int walk_pays(const profk_plan *plan)
 {
     const profk_problem *p = &plan->problem;
     const profk_tuning *f = &plan->forced;
-    uint32_t k = (uint32_t)p->k;
+    uint32_t k = (uint32_t)p->k; /* at least 1 */
     int is_forced = f->S != 0 || f->t != 0 || f->M != 0 || f->count_start != 0 || f->filter_shape != 0;
-
-    uint64_t least_k = k > PROFK__ROWS_FIRST_K ? k : PROFK__ROWS_FIRST_K;
     int is_batch = p->rows > 1 && p->rows >= plan->ctx->device.facts.compute_units;
-    int is_short = p->rows == 1 && p->n <= plan->tuned.rows_first_n * (uint64_t)PROFK__ROWS_FIRST_K / least_k;
+    int is_short = p->n <= plan->tuned.rows_first_n
+        && (p->n <= PROFK__WALK_WORK / k || p->n / PROFK__WALK_SHARE >= k);
 
-    return !is_forced && (is_batch || is_short) && k <= plan->tuned.rows_first_k && rows_fit(plan)
+    return !is_forced && k <= plan->tuned.rows_first_k && (is_batch || is_short) && rows_fit(plan)
         && profk__stage_rows_file(&plan->spec, p->n, k) == PROFK__FILE_SOLO;
 }
 
@@ -200,6 +199,8 @@ profk_status profk__route_choose(profk_plan *plan)
             plan->problem.route = PROFK_ROUTE_FULL;
         goto done;
     }
+    plan->row_cut = profk__stage_row_cut(&plan->spec, plan->ctx->device.facts.compute_units, p->n, (uint32_t)p->k,
+                                         p->rows);
     if (p->route == PROFK_ROUTE_FULL || p->route == PROFK_ROUTE_ROWS) {
         TRY(p->route == PROFK_ROUTE_FULL ? take_full(plan) : take_rows(plan));
         goto done;

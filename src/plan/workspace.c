@@ -53,11 +53,15 @@ static void set_sizes(struct profk__layout *layout, const profk_plan *plan, uint
     uint32_t k = (uint32_t)p->k;
     int samples = p->route == PROFK_ROUTE_PROFK;
     int may_run_full = profk__plan_may_run_full(plan);
+    int leaves_winners = samples || may_run_full || !profk__stage_rows_finishes(&plan->spec, k);
 
     layout->rows = (uint32_t)rows;
     layout->nbytes[PROFK__RESULTS] = rows * sizeof(profk_row);
-    if (!samples && !may_run_full && profk__stage_rows_finishes(&plan->spec, k))
+    if (!leaves_winners) {
+        set_pairs(layout, PROFK__WINNER_BITS, plan, rows * plan->row_cut.kept);
+        set_pairs(layout, PROFK__SORT_BITS, plan, p->rows == 1 ? plan->row_cut.kept : 0);
         return;
+    }
     layout->nbytes[PROFK__STATES] = rows * sizeof(struct profk__row_state);
     set_pairs(layout, PROFK__WINNER_BITS, plan, rows * p->k);
     layout->nbytes[PROFK__SORT_COUNTS] = rows * profk__stage_sort_counts_nbytes(&plan->spec, k, p->sort);

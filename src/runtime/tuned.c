@@ -48,8 +48,8 @@ static struct profk__tuned of_cpu(const struct profk__device *device)
     tuned.sample_wg = tuned.threshold_wg = tuned.refine_wg = tuned.sort_wg = tuned.rows_wg = tuned.full_wg = 1;
     tuned.sample_slots = 64;
     tuned.sort_alone_max = device->facts.compute_units <= SORT_ALONE_UNITS ? UINT32_MAX : SORT_ALONE_K;
-    tuned.rows_first_k = 512; /* a walk with a bound (cl/solo.cl) reads a row once, all cores one each; */
-    tuned.rows_first_n = 1 << 18; /* a single row in less time than the launches of the others take */
+    tuned.rows_first_k = 512; /* a walk with a bound (cl/solo.cl) reads a row once, */
+    tuned.rows_first_n = 1 << 24; /* and what the caches hold sooner than sampling does; beyond them both wait for memory */
     tuned.slot_ps = costs->slot_ps;
     tuned.candidate_ps = costs->candidate_ps;
     return tuned;

@@ -18,7 +18,8 @@ struct profk__filter_tuned {
 
 #define PROFK__EPSILON_DEFAULT 1e-3 /* failure budget of a call */
 
-enum { PROFK__ROWS_FIRST_K = 64 }; /* beyond it the longest single row shrinks as k grows: n * k stays */
+/* Few rows are walked where n * k is at most the first, a few launches' worth of work, or n / k at least the second. */
+enum { PROFK__WALK_WORK = 1 << 24, PROFK__WALK_SHARE = 2048 };
 
 struct profk__tuned {
     uint32_t filter_shape; /* PROFK_SHAPE_* */
@@ -33,7 +34,7 @@ struct profk__tuned {
     uint32_t profk_share;    /* while M is at most n / profk_share; */
     uint32_t rows_n_max;     /* else a work-group selects a single row of up to this length */
     uint32_t rows_first_k;   /* route rows goes first while k is at most this, 0: never, where each core has a row, */
-    uint32_t rows_first_n;   /* and for a single row of up to this length, less for k > PROFK__ROWS_FIRST_K */
+    uint32_t rows_first_n;   /* and for fewer rows of up to this length (PROFK__WALK_*) */
     uint32_t is_measured;    /* on the device itself */
 };
 

@@ -1,8 +1,10 @@
 /*
- * rows.c: rows that are selected whole, one launch.
+ * rows.c: rows that are selected whole, in one launch.
  *
  *   rows_short, rows, rows_select   a work-group a row (rows.cl)
  *   columns, walk                   work-groups of one, and not too many winners (solo.cl)
+ *   walk_part, walk                 the same, two launches for rows that are long and fewer than cores, more for a row
+ *                                   in several pieces
  */
 #include "stages/stages.h"
 
@@ -50,6 +52,32 @@ double profk__stage_rows_passes(const struct profk__spec *spec, uint64_t n, uint
     return id == PROFK__KERNEL_rows || id == PROFK__KERNEL_rows_select ? spec->width_nbytes + 2.0 : 1.0;
 }
 
+static uint32_t parts_of(struct profk__row_cut cut, uint64_t n)
+{
+    uint64_t parts = n / cut.part_least;
+
+    return parts >= cut.parts ? cut.parts : parts > 1 ? (uint32_t)parts : 1;
+}
+
+struct profk__row_cut profk__stage_row_cut(const struct profk__spec *spec, uint32_t compute_units, uint64_t n, uint32_t k,
+                                           uint64_t rows)
+{
+    enum { PIECES = 8 }; /* whose winners are kept until they are joined */
+    enum { PART_ELEMENTS = 1 << 16, PART_WINNERS = 64 }; /* what is worth a launch; each part leaves k for the last one */
+    enum profk__kernel_id id = profk__stage_rows_kernel(spec, n, k);
+    struct profk__row_cut cut = {1, PART_ELEMENTS > PART_WINNERS * k ? PART_ELEMENTS : PART_WINNERS * k, 0};
+
+    if (id == PROFK__KERNEL_walk && rows < compute_units) {
+        cut.parts = (uint32_t)(compute_units / rows);
+        cut.parts = parts_of(cut, n);
+    }
+    if (cut.parts > 1)
+        cut.kept = cut.parts * k;
+    if ((id == PROFK__KERNEL_walk || id == PROFK__KERNEL_columns) && rows == 1)
+        cut.kept = (cut.parts + PIECES) * k;
+    return cut;
+}
+
 /* Selects, sorts and writes out. */
 static profk_status finish(struct profk__chain *chain, const struct profk__task *task,
                            const struct profk__piece *piece, const struct profk__output *output)
@@ -72,27 +100,112 @@ static profk_status finish(struct profk__chain *chain, const struct profk__task 
     return profk__launch(chain, &task->kernels[id], args, PROFK__COUNT(args), groups);
 }
 
+/* Rows as a walk finds them: a piece of the input, or what the parts of each kept and its indices there. */
+struct walked {
+    cl_mem bits, names; /* names: NULL where an index is first + the place */
+    uint64_t start, stride;
+    uint32_t n, first;
+};
+
 /* The same in work-groups of one. */
 static profk_status finish_alone(struct profk__chain *chain, const struct profk__task *task,
-                                 const struct profk__piece *piece, const struct profk__output *output)
+                                 enum profk__kernel_id id, const struct walked *in, const struct profk__output *output)
 {
-    uint32_t n = (uint32_t)task->n;
     struct profk__output_words words = profk__output_words(output);
     cl_mem values = output->values != NULL ? output->values : task->results;
     cl_mem indices = output->indices != NULL ? output->indices : task->results;
+    cl_mem names = in->names != NULL ? in->names : task->results;
+    uint32_t has_names = in->names != NULL;
     struct profk__rows rows;
     cl_mem list;
     uint64_t groups = profk__serve(task, 1, &rows, &list);
     const struct profk__arg args[] = {
-        PROFK__ARG(piece->buffer), PROFK__ARG(piece->start),   PROFK__ARG(task->stride), PROFK__ARG(n),
-        PROFK__ARG(task->k),       PROFK__ARG(task->rule.kind), PROFK__RULE(task->rule), PROFK__ARG(words),
-        PROFK__ARG(rows),          PROFK__ARG(list),           PROFK__ARG(task->results), PROFK__ARG(values),
-        PROFK__ARG(indices),       PROFK__ARG(indices),
+        PROFK__ARG(in->bits),   PROFK__ARG(in->start),        PROFK__ARG(in->stride),    PROFK__ARG(in->n),
+        PROFK__ARG(task->k),    PROFK__ARG(task->rule.kind),  PROFK__RULE(task->rule),   PROFK__ARG(words),
+        PROFK__ARG(rows),       PROFK__ARG(list),             PROFK__ARG(task->results), PROFK__ARG(values),
+        PROFK__ARG(indices),    PROFK__ARG(indices),          PROFK__ARG(names),         PROFK__ARG(has_names),
     };
-    enum profk__kernel_id id = profk__stage_rows_kernel(task->spec, task->n, task->k);
+    size_t arg_count = PROFK__COUNT(args) - (id == PROFK__KERNEL_walk ? 0 : 2);
 
-    return profk__launch(chain, &task->kernels[id], args, PROFK__COUNT(args),
+    return profk__launch(chain, &task->kernels[id], args, arg_count, groups < SOLO_GROUPS_MAX ? groups : SOLO_GROUPS_MAX);
+}
+
+/* Each of `parts` parts leaves its k best, in pairs of the row from `start` on. */
+static profk_status walk_parts(struct profk__chain *chain, const struct profk__task *task, const struct walked *in,
+                               uint32_t parts, struct profk__pairs kept, uint32_t start)
+{
+    cl_mem names = in->names != NULL ? in->names : task->results;
+    uint32_t has_names = in->names != NULL;
+    struct profk__rows rows;
+    cl_mem list;
+    uint64_t groups = profk__serve(task, parts, &rows, &list);
+    const struct profk__arg args[] = {
+        PROFK__ARG(in->bits),  PROFK__ARG(in->start),        PROFK__ARG(in->stride),  PROFK__ARG(in->n),
+        PROFK__ARG(in->first), PROFK__ARG(task->k),          PROFK__ARG(task->rule.kind), PROFK__RULE(task->rule),
+        PROFK__ARG(rows),      PROFK__ARG(list),             PROFK__ARG(names),       PROFK__ARG(has_names),
+        PROFK__ARG(kept.bits), PROFK__ARG(kept.index),       PROFK__ARG(start),       PROFK__ARG(task->row_cut.kept),
+    };
+
+    return profk__launch(chain, &task->kernels[PROFK__KERNEL_walk_part], args, PROFK__COUNT(args),
                          groups < SOLO_GROUPS_MAX ? groups : SOLO_GROUPS_MAX);
+}
+
+static struct walked kept_of(const struct profk__task *task, struct profk__pairs kept, uint32_t count)
+{
+    return (struct walked){kept.bits, kept.index, 0, task->row_cut.kept, count, 0};
+}
+
+/* The parts of all pieces leave their k best, one behind the other in ascending index; where there is no room for those
+ * of the next piece, the k best of them are all that is kept. */
+static profk_status walk_pieces(struct profk__chain *chain, const struct profk__task *task, struct profk__pieces pieces,
+                                struct profk__pairs kept, struct profk__pairs other, struct walked *ret)
+{
+    profk_status st = PROFK_OK;
+    uint32_t count = 0;
+    uint64_t first = 0;
+
+    for (uint64_t i = 0; i < pieces.count; i++) {
+        const uint32_t here = (uint32_t)first;
+        const struct profk__piece piece = pieces.next(pieces.from, i, &first);
+        const struct walked in = {piece.buffer, NULL, piece.start, task->stride, (uint32_t)piece.count, here};
+        uint32_t parts = parts_of(task->row_cut, piece.count);
+        uint32_t more = piece.count < task->k ? (uint32_t)piece.count : parts * task->k;
+
+        if (count + more > task->row_cut.kept) {
+            const struct walked before = kept_of(task, kept, count);
+            struct profk__pairs joined = other;
+            TRY(walk_parts(chain, task, &before, 1, joined, 0));
+            count = count < task->k ? count : task->k;
+            other = kept;
+            kept = joined;
+        }
+        TRY(walk_parts(chain, task, &in, parts, kept, count));
+        count += more;
+    }
+    *ret = kept_of(task, kept, count);
+done:
+    return st;
+}
+
+static profk_status rows_alone(struct profk__chain *chain, const struct profk__task *task, enum profk__kernel_id id,
+                               struct profk__pieces pieces, const struct profk__output *output,
+                               struct profk__pairs kept, struct profk__pairs other)
+{
+    profk_status st = PROFK_OK;
+    struct walked in = {.stride = task->stride, .n = (uint32_t)task->n};
+    uint64_t first = 0;
+
+    if (pieces.count == 1 && task->row_cut.parts == 1) {
+        const struct profk__piece piece = pieces.next(pieces.from, 0, &first);
+        in.bits = piece.buffer;
+        in.start = piece.start;
+    } else {
+        TRY(walk_pieces(chain, task, pieces, kept, other, &in));
+        id = PROFK__KERNEL_walk;
+    }
+    TRY(finish_alone(chain, task, id, &in, output));
+done:
+    return st;
 }
 
 static profk_status select(struct profk__chain *chain, const struct profk__task *task,
@@ -111,17 +224,15 @@ static profk_status select(struct profk__chain *chain, const struct profk__task 
     return profk__launch(chain, &task->kernels[PROFK__KERNEL_rows_select], args, PROFK__COUNT(args), groups);
 }
 
-profk_status profk__stage_rows(struct profk__chain *chain, const struct profk__task *task,
-                               const struct profk__piece *piece, const struct profk__output *output,
-                               struct profk__pairs winners)
+profk_status profk__stage_rows(struct profk__chain *chain, const struct profk__task *task, struct profk__pieces pieces,
+                               const struct profk__output *output, struct profk__pairs winners,
+                               struct profk__pairs other)
 {
-    switch (profk__stage_rows_kernel(task->spec, task->n, task->k)) {
-    case PROFK__KERNEL_rows_select:
-        return select(chain, task, piece, winners);
-    case PROFK__KERNEL_columns:
-    case PROFK__KERNEL_walk:
-        return finish_alone(chain, task, piece, output);
-    default:
-        return finish(chain, task, piece, output);
-    }
+    enum profk__kernel_id id = profk__stage_rows_kernel(task->spec, task->n, task->k);
+    uint64_t first = 0;
+
+    if (id == PROFK__KERNEL_columns || id == PROFK__KERNEL_walk)
+        return rows_alone(chain, task, id, pieces, output, winners, other);
+    const struct profk__piece piece = pieces.next(pieces.from, 0, &first);
+    return id == PROFK__KERNEL_rows_select ? select(chain, task, &piece, winners) : finish(chain, task, &piece, output);
 }

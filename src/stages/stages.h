@@ -55,6 +55,7 @@ enum profk__file {
     X(rows_select, ROWS)                                                                                               \
     X(columns, SOLO)                                                                                                   \
     X(walk, SOLO)                                                                                                      \
+    X(walk_part, SOLO)                                                                                                 \
     X(full_histogram, FULL)                                                                                            \
     X(full_choose, FULL)                                                                                               \
     X(full_count, FULL)                                                                                                \
@@ -130,6 +131,20 @@ struct profk__piece {
     uint64_t start, first, count;
 };
 
+/* The pieces that tile the rows, asked for in order: `first` is where the pieces before end, and is moved on. */
+struct profk__pieces {
+    const void *from;
+    uint64_t count;
+    struct profk__piece (*next)(const void *from, uint64_t number, uint64_t *first);
+};
+
+/* How rows are cut into parts that are walked at once, so that each core has work. */
+struct profk__row_cut {
+    uint32_t parts;      /* of a row, at most */
+    uint32_t part_least; /* elements of a part, if there are several; at least k */
+    uint32_t kept;       /* pairs of a row for what parts leave; 0: a row has one part and comes in one piece */
+};
+
 /* The rows that a stage serves and what it works on. */
 struct profk__task {
     const struct profk__kernel *kernels;
@@ -142,6 +157,7 @@ struct profk__task {
     cl_mem list;            /* NULL: all rows of the slab, else the rows listed there */
     uint32_t listed;        /* rows that may stand in the list */
     uint32_t list_groups;   /* work-groups of a launch that serves a list, at most */
+    struct profk__row_cut row_cut; /* rows */
     cl_mem results, states; /* profk_row and profk__row_state of each row of the slab */
 };
 
@@ -215,22 +231,20 @@ uint64_t profk__stage_sort_counts_nbytes(const struct profk__spec *spec, uint32_
 /* The kernel that selects rows of n elements, and its file; rows_select leaves the winners to the sort stage. */
 enum profk__kernel_id profk__stage_rows_kernel(const struct profk__spec *spec, uint64_t n, uint32_t k);
 double profk__stage_rows_passes(const struct profk__spec *spec, uint64_t n, uint32_t k); /* over the input */
+
+struct profk__row_cut profk__stage_row_cut(const struct profk__spec *spec, uint32_t compute_units, uint64_t n, uint32_t k,
+                                           uint64_t rows);
+
 enum profk__file profk__stage_rows_file(const struct profk__spec *spec, uint64_t n, uint32_t k);
 
 /* Can the rows' kernel sort the winners itself and write them out?  Else they go to `winners` and the sort stage follows. */
 int profk__stage_rows_finishes(const struct profk__spec *spec, uint32_t k);
 
-/* A work-group selects each row and certifies it.  n < 2^31. */
-profk_status profk__stage_rows(struct profk__chain *chain, const struct profk__task *task,
-                               const struct profk__piece *piece, const struct profk__output *output,
-                               struct profk__pairs winners);
-
-/* The pieces that tile the rows, asked for in order: `first` is where the pieces before end, and is moved on. */
-struct profk__pieces {
-    const void *from;
-    uint64_t count;
-    struct profk__piece (*next)(const void *from, uint64_t number, uint64_t *first);
-};
+/* A work-group selects each row, or each of its parts and then the row, and certifies it.  n < 2^31.  Rows in several
+ * pieces: cut.kept is not 0.  What parts leave stands in `winners` and `other`, which are of cut.kept pairs a row. */
+profk_status profk__stage_rows(struct profk__chain *chain, const struct profk__task *task, struct profk__pieces pieces,
+                               const struct profk__output *output, struct profk__pairs winners,
+                               struct profk__pairs other);
 
 /* How the full selection cuts up a row and its keys. */
 struct profk__full_cut {

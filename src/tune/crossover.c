@@ -10,7 +10,7 @@
 
 #include <math.h>
 
-enum { SMALL_K = 16 };
+enum { SMALL_K = 16, WALK_K = 64 };
 enum { FIT_S = 1 << 14, FIT_T = 1 << 3, FIT_FACTOR = 8, FIT_K = 1 << 11 };
 
 /* A cost in picoseconds, at least 1 so that it counts as known; the old one where noise hid it. */
@@ -135,8 +135,8 @@ profk_status profk__tune_crossovers(struct profk__bench *bench, struct profk__tu
     tuned->rows_n_max = full_n - 1;
     TRY(crossing(bench, tuned, k, PROFK_ROUTE_ROWS, PROFK_ROUTE_PROFK, 1 << 12, 1 << 17, &tuned->profk_n_min));
     if (tuned->rows_first_k != 0) {
-        TRY(crossing(bench, tuned, PROFK__ROWS_FIRST_K, PROFK_ROUTE_ROWS, PROFK_ROUTE_PROFK, 1 << 12, 1 << 20,
-                     &profk_n));
+        TRY(crossing(bench, tuned, WALK_K, PROFK_ROUTE_ROWS, PROFK_ROUTE_PROFK, 1 << 12,
+                     (uint32_t)bench->input_elements, &profk_n));
         tuned->rows_first_n = profk_n - 1;
     }
     TRY(buffer_share(bench, tuned));

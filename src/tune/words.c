@@ -34,7 +34,7 @@ static const struct word {
     WORD("profk_share", profk_share, 1, 1024, 0),
     WORD("rows_n_max", rows_n_max, 0, 1 << 24, 0),
     WORD("rows_first_k", rows_first_k, 0, UINT32_MAX, 0),
-    WORD("rows_first_n", rows_first_n, 0, 1 << 24, 0),
+    WORD("rows_first_n", rows_first_n, 0, 1 << 30, 0),
 #undef WORD
 };
 

@@ -140,7 +140,7 @@ static void costs_and_crossovers_are_found(void **unused)
     assert_true(is_power_of_two(tuned.profk_n_min) && tuned.profk_n_min >= 1 << 12 && tuned.profk_n_min <= 1 << 18);
     assert_true(is_power_of_two(tuned.rows_n_max + 1) && tuned.rows_n_max < 1 << 18);
     assert_true(tuned.rows_first_k == 0 ? tuned.rows_first_n == 7
-                                        : is_power_of_two(tuned.rows_first_n + 1) && tuned.rows_first_n < 1 << 21);
+                                        : is_power_of_two(tuned.rows_first_n + 1) && tuned.rows_first_n < 1 << 25);
     assert_true(is_power_of_two(tuned.profk_share));
     assert_non_null(strstr(room, "costs: a slot "));
     assert_non_null(strstr(room, "routes: rows first up to n = "));

@@ -227,7 +227,7 @@ static void auto_takes_the_route_that_the_header_says(void **state)
                 n >= 4096 && (params_for(n, near, 1e-3).M <= n / 4 || sampled_params(&problem).M <= n / 4);
 
             assert_int_equal(info_for(&problem, NULL).route,
-                             walks && near <= 512 && n <= 1 << 18 && n * near <= 1 << 24 ? PROFK_ROUTE_ROWS
+                             walks && near <= 512 && n <= 1 << 24 && (n * near <= 1 << 24 || n / 2048 >= near) ? PROFK_ROUTE_ROWS
                              : sampled                          ? PROFK_ROUTE_PROFK
                                                                 : unsampled_route(&problem));
         }
@@ -269,7 +269,7 @@ static void forced_routes_and_buffers(void **state)
 /* A workspace limit below what the sampled method takes, but not below what full takes. */
 static void a_limit_turns_to_full(void **state)
 {
-    profk_problem problem = problem_of(PROFK_F32, MOST, 256);
+    profk_problem problem = problem_of(PROFK_F32, MOST, 1024); /* more than a CPU walks for */
     uint64_t sampled, full;
 
     (void)state;

@@ -1306,6 +1306,28 @@ static struct pair *open_input(struct job *job, const struct kit *kit, uint64_t 
     return expected;
 }
 
+static struct profk__piece next_piece(const void *from, uint64_t number, uint64_t *first)
+{
+    const struct job *job = from;
+
+    *first += job->pieces[number].count;
+    return job->pieces[number];
+}
+
+/* Rows that walks take are cut into parts, of any length from k on; there is room for a piece's winners and some. */
+static void cut_rows(struct job *job, uint64_t *state)
+{
+    struct profk__task *task = &job->task;
+    enum profk__kernel_id id = profk__stage_rows_kernel(task->spec, task->n, task->k);
+    uint32_t parts = 1 + (uint32_t)random_below(state, 3);
+
+    if (id != PROFK__KERNEL_walk && id != PROFK__KERNEL_columns)
+        return;
+    task->row_cut.parts = parts;
+    task->row_cut.part_least = task->k + (uint32_t)random_below(state, task->n / 2 + 1);
+    task->row_cut.kept = (parts + 1 + (uint32_t)random_below(state, 3)) * task->k;
+}
+
 static void check_rows(const struct kit *kit, uint64_t *state, enum service service, const struct input *input,
                        uint32_t sort, uint32_t wants)
 {
@@ -1314,13 +1336,17 @@ static void check_rows(const struct kit *kit, uint64_t *state, enum service serv
     bool finishes = profk__stage_rows_finishes(&kit->spec, k) != 0;
     struct job job;
     struct pair *expected = open_input(&job, kit, state, service, input);
-    struct profk__pairs winners = new_pairs(&job, finishes ? 0 : (size_t)input->rows * k);
+    struct profk__pieces pieces = {&job, input->parts, next_piece};
     struct written out = open_output(&job, sort, (uint32_t)random_below(state, 2), wants, 0);
+    struct profk__pairs winners, other;
 
     for (uint32_t row = 0; row < input->rows; row++)
         counts[row] = k;
+    cut_rows(&job, state);
+    winners = new_pairs(&job, (size_t)input->rows * (finishes ? job.task.row_cut.kept : k));
+    other = new_pairs(&job, (size_t)input->rows * job.task.row_cut.kept);
     at_job(&job, "rows");
-    CHECK_OK(profk__stage_rows(&job.chain, &job.task, &job.pieces[0], &out.io, winners));
+    CHECK_OK(profk__stage_rows(&job.chain, &job.task, pieces, &out.io, winners, other));
     job_wait(&job);
     check_results(&job, 1, !finishes);
     if (!finishes) {
@@ -1364,7 +1390,7 @@ static void rows_selects_whole_rows(void **unused)
     for_each_config(TURN_2, 0, FILE_BIT(ROWS) | FILE_BIT(SOLO), run_rows);
 }
 
-/* Work-groups of one: many rows in a vector, and walks that run out of room. */
+/* Work-groups of one: many rows in a vector, and walks that run out of room, over whole rows, parts and pieces. */
 static void run_solo(const struct kit *kit, uint64_t *state)
 {
     static const uint32_t sizes[] = {1,   2,   3,   4,   5,   7,   8,   9,    15,   16,   17,   31,    33,   64,
@@ -1378,8 +1404,9 @@ static void run_solo(const struct kit *kit, uint64_t *state)
                                              1 + (uint32_t)random_below(state, n)};
         for (size_t j = 0; j < COUNT(ks); j++) {
             for (enum arrangement arrangement = SHUFFLED; arrangement < ARRANGEMENTS; arrangement++, turn++) {
-                const struct input input = {n < 600 ? 1 + (uint32_t)random_below(state, INPUT_ROWS_MAX) : 2, 1, n,
-                                            ks[j], false, arrangement};
+                const uint32_t rows = n < 600 ? 1 + (uint32_t)random_below(state, INPUT_ROWS_MAX) : 2;
+                const struct input input = {rows, 1 + turn % 2 * (uint32_t)random_below(state, PIECES_MAX), n, ks[j],
+                                            false, arrangement};
                 enum profk__kernel_id id = profk__stage_rows_kernel(&kit->spec, n, ks[j]);
                 if (ks[j] < 1 || ks[j] > n || (id != PROFK__KERNEL_columns && id != PROFK__KERNEL_walk))
                     continue;
@@ -1408,14 +1435,6 @@ static void rows_alone_select_whole_rows(void **unused)
             run_solo(&kit, &state);
         kit_close(&kit);
     }
-}
-
-static struct profk__piece next_piece(const void *from, uint64_t number, uint64_t *first)
-{
-    const struct job *job = from;
-
-    *first += job->pieces[number].count;
-    return job->pieces[number];
 }
 
 /* Runs the full selection of a job and frees what is expected of it. */
