@@ -34,6 +34,7 @@
 
 #define PK_BLOCK 8
 #define PK_IN_ORDER
+#define PK_IN_CACHE
 #include "hits.clh"
 
 #if PK_WG != 1
