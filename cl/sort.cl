@@ -3,7 +3,8 @@
  *
  * Few winners are sorted by one work-group a row in local memory (bitonic), many by stable radix passes from the last
  * digit up (count, scan, scatter; index digits first, then key digits), and profk_emit copies what needs no sorting.
- * Where a work-group is one work-item (a CPU), it sorts its row alone by such passes (profk_alone).
+ * Where a work-group is one work-item (a CPU), it sorts its row, or its share of many winners, alone by such passes
+ * (profk_alone).
  * A row without winners (it missed) has nothing written, or with `pad` (approximate mode) index all ones and value 0 in
  * the places beyond its winners.
  *
@@ -235,30 +236,47 @@ PK_INLINE void pk_pass(pk_sheets sheets, uint count, uint by_key, uint shift, ui
     }
 }
 
+/* The bits in which words differ. */
+PK_INLINE pk_sort_bits pk_differing(pk_pairs pairs, uint count, uint by_key, pk_rule rule)
+{
+    pk_sort_bits first = count == 0 ? 0 : pk_sort_word(pairs, 0, by_key, rule), differ = 0;
+    pk_sort_bits words[PK_RUN];
+
+    for (uint from = 0; from < count; from += PK_RUN) {
+        uint here = pk_sort_words(pairs, from, count, by_key, rule, words);
+        for (uint j = 0; j < here; j++)
+            differ |= words[j] ^ first;
+    }
+    return differ;
+}
+
+/* counts[] says how often each value of the digit of `bits` bits, `shift` bits up, occurs. */
+PK_INLINE void pk_count_digits(pk_pairs pairs, uint count, uint by_key, uint shift, uint bits, pk_rule rule,
+                               __local uint *counts)
+{
+    pk_sort_bits words[PK_RUN];
+
+    for (uint digit = 0; digit < 1u << bits; digit++)
+        counts[digit] = 0;
+    for (uint from = 0; from < count; from += PK_RUN) {
+        uint here = pk_sort_words(pairs, from, count, by_key, rule, words);
+        for (uint j = 0; j < here; j++)
+            counts[(uint)(words[j] >> shift) & ((1u << bits) - 1u)]++;
+    }
+}
+
 /* Passes over the bits in which words differ, in as few digits as will do, all of one width. */
 PK_INLINE pk_sheets pk_sort_by(pk_sheets sheets, uint count, uint by_key, pk_rule rule, __local uint *places)
 {
     uint most = count < PK_MANY ? PK_NARROW_BITS : PK_WIDE_BITS;
-    pk_sort_bits first = count == 0 ? 0 : pk_sort_word(sheets.now, 0, by_key, rule), differ = 0;
-    pk_sort_bits words[PK_RUN];
+    pk_sort_bits differ = pk_differing(sheets.now, count, by_key, rule);
 
-    for (uint from = 0; from < count; from += PK_RUN) {
-        uint here = pk_sort_words(sheets.now, from, count, by_key, rule, words);
-        for (uint j = 0; j < here; j++)
-            differ |= words[j] ^ first;
-    }
     if (differ == 0)
         return sheets;
     uint low = PK_SORT_BITS - 1u - (uint)clz(differ & (0 - differ)), high = PK_SORT_BITS - (uint)clz(differ);
     uint passes = (high - low + most - 1u) / most, bits = (high - low + passes - 1u) / passes;
 
-    for (uint digit = 0; digit < 1u << bits; digit++)
-        places[digit] = 0;
-    for (uint from = 0; from < count; from += PK_RUN) {
-        uint here = pk_sort_words(sheets.now, from, count, by_key, rule, words);
-        for (uint j = 0; j < here; j++)
-            places[(uint)(words[j] >> low) & ((1u << bits) - 1u)]++;
-    }
+    pk_count_digits(sheets.now, count, by_key, low, bits, rule, places);
     for (uint pass = 0; pass < passes; pass++) {
         uint of_pass = (pass & 1u) << PK_WIDE_BITS;
         pk_pass(sheets, count, by_key, low + pass * bits, bits, rule, places + of_pass,
@@ -305,8 +323,70 @@ PK_INLINE bool pk_mend_ties(pk_pairs pairs, uint count, pk_rule rule)
     return steps_left > 0;
 }
 
-/* One work-item sorts a row.  Ties are rare or many: by key alone first, and only if that leaves much to mend by index
- * and key. */
+/* Sorts pairs.  Ties are rare or many: by key alone first, and only if that leaves much to mend by index and key. */
+PK_INLINE pk_sheets pk_sort_pairs(pk_sheets sheets, uint count, uint by_index, pk_rule rule, __local uint *places)
+{
+    if (!by_index) {
+        sheets = pk_sort_by(sheets, count, 1, rule, places);
+        if (pk_mend_ties(sheets.now, count, rule))
+            return sheets;
+    }
+    sheets = pk_sort_by(sheets, count, 0, rule, places);
+    return by_index ? sheets : pk_sort_by(sheets, count, 1, rule, places);
+}
+
+#define PK_TRIED 64u
+
+/* The least word of part `part`, from 1 on: that of its rank among some, so that parts are about as large. */
+PK_INLINE pk_sort_bits pk_least_of_part(pk_pairs pairs, uint count, uint by_key, uint part, uint parts, pk_rule rule)
+{
+    pk_sort_bits tried[PK_TRIED], least = 0;
+
+    for (uint i = 0; i < PK_TRIED; i++)
+        tried[i] = pk_sort_word(pairs, (uint)((ulong)count * i / PK_TRIED), by_key, rule);
+    for (uint i = 0; i < PK_TRIED; i++) {
+        uint rank = 0;
+        for (uint j = 0; j < PK_TRIED; j++)
+            rank += tried[j] < tried[i] || (tried[j] == tried[i] && j < i) ? 1u : 0;
+        least = rank == PK_TRIED * part / parts ? tried[i] : least;
+    }
+    return least;
+}
+
+/*
+ * The share of a part of a row's pairs: those whose words lie between the least of the part and of the next one.  Returns
+ * which places they have among all.  They go to `to`, to places from begin + part on, with room for one more behind them.
+ */
+PK_INLINE pk_range pk_take_share(pk_pairs pairs, uint count, uint by_key, uint part, uint parts, pk_rule rule, pk_pairs to)
+{
+    pk_sort_bits all = (pk_sort_bits)~(pk_sort_bits)0, words[PK_RUN];
+    pk_sort_bits least = part == 0 ? 0 : pk_least_of_part(pairs, count, by_key, part, parts, rule);
+    pk_sort_bits next = part + 1u == parts ? all : pk_least_of_part(pairs, count, by_key, part + 1u, parts, rule);
+    bool is_empty = part + 1u < parts && next == least;
+    pk_sort_bits span = (part + 1u == parts ? next : next - 1u) - least;
+    pk_range share;
+
+    share.begin = 0;
+    for (uint from = 0; from < count; from += PK_RUN) {
+        uint here = pk_sort_words(pairs, from, count, by_key, rule, words);
+        for (uint j = 0; j < here; j++)
+            share.begin += words[j] < least ? 1u : 0;
+    }
+    uint place = share.begin + part;
+    for (uint from = 0; !is_empty && from < count; from += PK_RUN) {
+        uint here = pk_sort_words(pairs, from, count, by_key, rule, words);
+        for (uint j = 0; j < here; j++) { /* written whether it is of the share or not: no branch */
+            to.bits[place] = pairs.bits[from + j];
+            to.index[place] = pairs.index[from + j];
+            place += words[j] - least <= span ? 1u : 0;
+        }
+    }
+    share.end = place - part;
+    return share;
+}
+
+/* One work-item sorts a row, or a part of it.  other: room for as many pairs as the row has; of a row in parts, twice as
+ * many and twice `parts`. */
 PK_KERNEL void profk_alone(__global pk_bits *winner_bits, __global pk_index *winner_index, uint k, pk_rule rule,
                            pk_output output, uint pad, pk_rows rows, __global const uint *list,
                            __global const pk_row *states, __global pk_bits *values, __global uint *indices32,
@@ -316,21 +396,29 @@ PK_KERNEL void profk_alone(__global pk_bits *winner_bits, __global pk_index *win
 
     PK_FOR_EACH_TASK(task, rows, list)
     {
-        uint row = PK_TASK_ROW(task, rows, list);
+        uint row = PK_TASK_ROW(task, rows, list), part = PK_TASK_PART(task, rows);
         uint count = states[row].winners;
         ulong from = (ulong)row * k, to = (rows.first + row) * k;
         pk_sheets sheets = {{winner_bits + from, winner_index + from}, {other_bits + from, other_index + from}};
+        pk_range share = {0, count};
 
-        if (!output.by_index)
-            sheets = pk_sort_by(sheets, count, 1, rule, places);
-        if (output.by_index || !pk_mend_ties(sheets.now, count, rule)) {
-            sheets = pk_sort_by(sheets, count, 0, rule, places);
-            if (!output.by_index)
-                sheets = pk_sort_by(sheets, count, 1, rule, places);
+        if (rows.parts > 1u) {
+            ulong room = k + rows.parts, own = 2u * room * row;
+            pk_pairs others = {other_bits + own, other_index + own};
+
+            if (count != 0)
+                share = pk_take_share(sheets.now, count, !output.by_index, part, rows.parts, rule, others);
+            own += share.begin + part;
+            sheets.now.bits = other_bits + own;
+            sheets.now.index = other_index + own;
+            sheets.other.bits = other_bits + own + room;
+            sheets.other.index = other_index + own + room;
         }
-        for (uint i = 0; i < count; i++)
-            pk_write(values, indices32, indices64, output, to + i, sheets.now.bits[i], sheets.now.index[i]);
-        for (uint i = count; pad && i < k; i++)
+        sheets = pk_sort_pairs(sheets, share.end - share.begin, output.by_index, rule, places);
+        for (uint i = share.begin; i < share.end; i++)
+            pk_write(values, indices32, indices64, output, to + i, sheets.now.bits[i - share.begin],
+                     sheets.now.index[i - share.begin]);
+        for (uint i = count; pad && part + 1u == rows.parts && i < k; i++)
             pk_write(values, indices32, indices64, output, to + i, 0, ~0ul);
     }
 }

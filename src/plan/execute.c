@@ -277,6 +277,7 @@ static struct profk__task make_task(const profk_plan *plan)
         .k = (uint32_t)p->k,
         .list_groups = list_groups(&plan->ctx->device),
         .row_cut = plan->row_cut,
+        .sort_parts = plan->sort_parts,
         .results = workspace->section[PROFK__RESULTS],
         .states = workspace->section[PROFK__STATES],
     };

@@ -85,6 +85,7 @@ struct profk_plan {
     double epsilon_row;
     struct profk__full_cut full_cut;
     struct profk__row_cut row_cut;
+    uint32_t sort_parts;
     struct profk__layout layout;
     struct profk__workspace workspace;
     struct profk__kernel kernels[PROFK__KERNEL_COUNT];

@@ -65,7 +65,8 @@ static void set_sizes(struct profk__layout *layout, const profk_plan *plan, uint
     layout->nbytes[PROFK__STATES] = rows * sizeof(struct profk__row_state);
     set_pairs(layout, PROFK__WINNER_BITS, plan, rows * p->k);
     layout->nbytes[PROFK__SORT_COUNTS] = rows * profk__stage_sort_counts_nbytes(&plan->spec, k, p->sort);
-    set_pairs(layout, PROFK__SORT_BITS, plan, rows * profk__stage_sort_scratch_pairs(&plan->spec, k, p->sort));
+    set_pairs(layout, PROFK__SORT_BITS, plan,
+              rows * profk__stage_sort_scratch_pairs(&plan->spec, k, p->sort, plan->sort_parts));
     if (samples) {
         layout->nbytes[PROFK__SUMMARY] = sizeof(struct profk__summary);
         layout->nbytes[PROFK__LIST_A] = layout->nbytes[PROFK__LIST_B] = (rows + 1) * sizeof(cl_uint);
@@ -137,9 +138,15 @@ static uint64_t widen(struct profk__layout *layout, const profk_plan *plan, stru
 
 profk_status profk__layout_make(profk_plan *plan)
 {
-    const struct profk__layout one_row = lay_out(plan, 1);
+    struct profk__layout one_row = lay_out(plan, 1);
     uint64_t one_row_nbytes = one_row.total_nbytes;
     uint64_t limit = limit_nbytes(plan, one_row_nbytes);
+
+    if (one_row_nbytes > limit && plan->sort_parts > 1) { /* one core sorts with less scratch than several */
+        plan->sort_parts = 1;
+        one_row = lay_out(plan, 1);
+        one_row_nbytes = one_row.total_nbytes;
+    }
     uint64_t low = 1, high = rows_max(&one_row, limit);
 
     if (one_row_nbytes > limit)

@@ -2,7 +2,7 @@
  * sort.c: the winners in their final sequence, written to the caller's buffers.
  *
  *   nothing to sort            emit
- *   work-groups of one         alone, one launch, unless there are many winners and many cores
+ *   work-groups of one         alone, one launch, each core a share, unless there are many winners and many cores
  *   few winners                bitonic, one launch
  *   many                       radix passes of three launches (count, scan, scatter) from the last digit up, then emit
  *
@@ -68,10 +68,22 @@ uint64_t profk__stage_sort_launches(const struct profk__spec *spec, uint64_t n, 
     return choose(spec, k, sort, by_index) == RADIX ? 3 * (uint64_t)(passes.index + passes.key) + 1 : 1;
 }
 
-uint32_t profk__stage_sort_scratch_pairs(const struct profk__spec *spec, uint32_t k, uint32_t sort)
+uint32_t profk__stage_sort_parts(const struct profk__spec *spec, uint32_t compute_units, uint32_t k, uint64_t rows)
+{
+    enum { PART_WINNERS = 1 << 14 }; /* with fewer, waking a second core takes as long as what it saves */
+    uint64_t parts = rows < compute_units ? compute_units / rows : 1;
+
+    if (choose(spec, k, PROFK_SORT_RANK, 0) != ALONE || k < 2 * PART_WINNERS)
+        return 1;
+    return parts < k / PART_WINNERS ? (uint32_t)parts : k / PART_WINNERS;
+}
+
+uint64_t profk__stage_sort_scratch_pairs(const struct profk__spec *spec, uint32_t k, uint32_t sort, uint32_t parts)
 {
     enum method method = choose(spec, k, sort, 0);
 
+    if (method == ALONE && parts > 1)
+        return 2 * ((uint64_t)k + parts);
     return method == ALONE || method == RADIX ? k : 0;
 }
 
@@ -109,7 +121,9 @@ static profk_status write_out(struct profk__chain *chain, const struct profk__ta
     cl_mem indices = output->indices != NULL ? output->indices : task->results;
     struct profk__rows rows;
     cl_mem list;
-    uint64_t parts = ids[method] == PROFK__KERNEL_emit ? ((uint64_t)task->k + EMITTED - 1) / EMITTED : 1;
+    uint64_t parts = ids[method] == PROFK__KERNEL_emit ? ((uint64_t)task->k + EMITTED - 1) / EMITTED
+                   : method == ALONE                   ? task->sort_parts
+                                                       : 1;
     uint64_t groups = profk__serve(task, parts, &rows, &list);
     const struct profk__arg args[] = {
         PROFK__ARG(winners.bits), PROFK__ARG(winners.index), PROFK__ARG(task->k),      PROFK__RULE(task->rule),

@@ -158,6 +158,7 @@ struct profk__task {
     uint32_t listed;        /* rows that may stand in the list */
     uint32_t list_groups;   /* work-groups of a launch that serves a list, at most */
     struct profk__row_cut row_cut; /* rows */
+    uint32_t sort_parts;           /* sort: of a row's winners */
     cl_mem results, states; /* profk_row and profk__row_state of each row of the slab */
 };
 
@@ -222,10 +223,13 @@ profk_status profk__stage_sort(struct profk__chain *chain, const struct profk__t
                                struct profk__pairs winners, int by_index, struct profk__sort_scratch scratch,
                                const struct profk__output *output);
 
+/* Parts of a row's winners that work-groups of one sort at once, so that each core has work. */
+uint32_t profk__stage_sort_parts(const struct profk__spec *spec, uint32_t compute_units, uint32_t k, uint64_t rows);
+
 /* Launches that the sort takes, and its scratch for a row: pairs, and bytes of the digit counts. */
 uint64_t profk__stage_sort_launches(const struct profk__spec *spec, uint64_t n, uint32_t k, uint32_t sort,
                                     int by_index);
-uint32_t profk__stage_sort_scratch_pairs(const struct profk__spec *spec, uint32_t k, uint32_t sort);
+uint64_t profk__stage_sort_scratch_pairs(const struct profk__spec *spec, uint32_t k, uint32_t sort, uint32_t parts);
 uint64_t profk__stage_sort_counts_nbytes(const struct profk__spec *spec, uint32_t k, uint32_t sort);
 
 /* The kernel that selects rows of n elements, and its file; rows_select leaves the winners to the sort stage. */

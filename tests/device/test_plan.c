@@ -285,6 +285,23 @@ static void a_limit_turns_to_full(void **state)
     assert_int_equal(info_for(&problem, NULL).route, PROFK_ROUTE_FULL);
 }
 
+/* Several cores sort with more scratch than one: a limit below that leaves the sort to one. */
+static void a_limit_leaves_the_sort_to_one_core(void **state)
+{
+    profk_problem problem = problem_of(PROFK_F32, MOST, 1 << 16);
+    cl_uint compute_units = 0;
+    uint64_t most;
+
+    (void)state;
+    clGetDeviceInfo(fixture.device, CL_DEVICE_MAX_COMPUTE_UNITS, sizeof compute_units, &compute_units, NULL);
+    if (!walks_rows() || compute_units < 2 || compute_units > 6)
+        return; /* work-groups of more than one, nothing to share, or a sort by launches for all */
+    problem.route = PROFK_ROUTE_FULL;
+    most = info_for(&problem, NULL).workspace_nbytes;
+    problem.workspace_limit_nbytes = most - 1;
+    assert_true(info_for(&problem, NULL).workspace_nbytes <= most - 8 * problem.k);
+}
+
 static void info_says_what_the_engine_says(void **state)
 {
     static const double budgets[] = {0, 0.5, 0.01, 1e-3, 1e-9, 1e-12};
@@ -1218,6 +1235,7 @@ int main(void)
         cmocka_unit_test(auto_takes_the_route_that_the_header_says),
         cmocka_unit_test(forced_routes_and_buffers),
         cmocka_unit_test(a_limit_turns_to_full),
+        cmocka_unit_test(a_limit_leaves_the_sort_to_one_core),
         cmocka_unit_test(info_says_what_the_engine_says),
         cmocka_unit_test(info_says_what_was_forced),
         cmocka_unit_test(the_description_fits_its_room),

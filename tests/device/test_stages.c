@@ -1124,8 +1124,9 @@ static void check_sort(const struct kit *kit, uint64_t *state, const struct sort
 
     job_open(&job, kit, rule, c->service, SORT_ROWS, n, 0, c->k, 2);
     winners = upload_winners(&job, state, counts, c->in_order, pairs);
-    scratch.pairs =
-        new_pairs(&job, (size_t)SORT_ROWS * profk__stage_sort_scratch_pairs(&kit->spec, c->k, c->sort));
+    job.task.sort_parts = 1 + (uint32_t)random_below(state, 4);
+    scratch.pairs = new_pairs(&job, SORT_ROWS * (size_t)profk__stage_sort_scratch_pairs(&kit->spec, c->k, c->sort,
+                                                                                        job.task.sort_parts));
     scratch.counts = upload_canaries((size_t)counts_nbytes * SORT_ROWS);
     struct written out = open_output(&job, c->sort, (uint32_t)random_below(state, 2), c->wants, c->pad);
     at_job(&job, "sort");
