@@ -535,7 +535,7 @@ PK_INLINE uint pk_count(__local const pk_slots *keys, uint vectors, pk_slot leas
 }
 
 /* The bits in which any of the keys, but what fills up the last vector, differs from the first. */
-PK_INLINE pk_slot pk_differing(__local const pk_slots *keys, uint vectors, uint count)
+PK_INLINE pk_slot pk_differing(__local const pk_slots *keys, uint count)
 {
     pk_slots first = (pk_slots)(((__local const pk_slot *)keys)[0]), differ = (pk_slots)(0);
     uint whole = count / PK_VEC;
@@ -557,7 +557,7 @@ PK_INLINE pk_slot pk_differing(__local const pk_slots *keys, uint vectors, uint 
  */
 PK_INLINE pk_slot pk_bound_of(__local const pk_slots *keys, uint vectors, uint count, uint rank, uint enough, uint *reach)
 {
-    pk_slot differ = pk_differing(keys, vectors, count);
+    pk_slot differ = pk_differing(keys, count);
     uint bits = PK_SLOT_BITS - (uint)clz(differ);
     pk_slot bound = bits == PK_SLOT_BITS ? 0 : (pk_slot)(((__local const pk_slot *)keys)[0] >> bits << bits);
 
@@ -756,7 +756,7 @@ PK_INLINE void pk_put_ranked(const pk_walker *walker, const pk_sink *sink, pk_ou
         PK_STORE((pk_slots)(0) - rank, ranks);
         for (uint i = begin; i < end; i++)
             if (ranks[i - begin] < walker->k)
-                pk_put(walker, sink, output, ranks[i - begin], walker->index[i]);
+                pk_put(walker, sink, output, (uint)ranks[i - begin], walker->index[i]);
     }
 }
 

@@ -356,7 +356,8 @@ if [ -n "$gates" ]; then
     try "exactness on basic" elsewhere basic conformance/test_exact conformance/test_reports
     try "exactness on rusticl" rusticl_without_threads conformance/test_exact "conformance/test_shapes --small" \
         "device/test_stages --small"
-    try "exactness on intel" elsewhere intel "conformance/test_exact --small"
+    try "exactness on intel" elsewhere intel "conformance/test_exact --small" "conformance/test_shapes --small" \
+        device/test_stages
     try "exactness, Khronos loader" other_loader "conformance/test_exact --small" "conformance/test_shapes --small"
     odd_devices
     try "oclgrind" oclgrind_run

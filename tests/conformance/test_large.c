@@ -82,6 +82,7 @@ static void plant(struct row *row, cl_mem buffer, uint64_t at, uint8_t value)
     uint64_t first = 0;
 
     must(clEnqueueWriteBuffer(fixture.queues[0], buffer, CL_TRUE, (size_t)at, 1, &value, 0, NULL, NULL));
+    must(clFinish(fixture.queues[0]));
     for (size_t i = 0; i < row->chunk_count; i++) {
         const profk_chunk *c = &row->chunk[i];
 

@@ -320,8 +320,9 @@ cl_mem upload_bytes(const void *bytes, size_t nbytes)
 
     CHECK(code == CL_SUCCESS && bench.buffer_count < BUFFERS_MAX);
     bench.buffers[bench.buffer_count++] = buffer;
-    if (nbytes > 0)
-        CHECK(clEnqueueWriteBuffer(bench.queue, buffer, CL_TRUE, 0, nbytes, bytes, 0, NULL, NULL) == CL_SUCCESS);
+    if (nbytes > 0) /* a blocking write has copied its bytes but need not have ended: the queue has no order */
+        CHECK(clEnqueueWriteBuffer(bench.queue, buffer, CL_TRUE, 0, nbytes, bytes, 0, NULL, NULL) == CL_SUCCESS
+              && clFinish(bench.queue) == CL_SUCCESS);
     return buffer;
 }
 

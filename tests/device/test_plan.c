@@ -98,6 +98,7 @@ static void write_buffer(cl_mem buffer, size_t at, size_t nbytes, const void *fr
 {
     assert_int_equal(clEnqueueWriteBuffer(fixture.queues[0], buffer, CL_TRUE, at, nbytes, from, 0, NULL, NULL),
                      CL_SUCCESS);
+    assert_int_equal(clFinish(fixture.queues[0]), CL_SUCCESS);
 }
 
 static void read_buffer(cl_mem buffer, size_t at, size_t nbytes, void *to)

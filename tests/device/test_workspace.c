@@ -223,6 +223,7 @@ static void the_driver_sees_what_info_says(void **state)
         assert_int_equal(clEnqueueWriteBuffer(fixture.queues[0], b.input, CL_TRUE, 0,
                                               MOST * reference_type(cases[i].type)->nbytes, input, 0, NULL, NULL),
                          CL_SUCCESS);
+        assert_int_equal(clFinish(fixture.queues[0]), CL_SUCCESS);
         faults += !promises_hold(&cases[i], &b);
     }
     close_buffers(&b);

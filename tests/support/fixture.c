@@ -185,7 +185,8 @@ bool fixture_load(struct fixture *f, uint32_t type, const void *x, size_t n, uin
         memcpy(whole + before * element, x, n * element);
     inputs_guard(type, behind, whole + (before + n) * element);
     ok = check_cl(clEnqueueWriteBuffer(f->queues[0], f->input_buffer, CL_TRUE, 0, nbytes, whole, 0, NULL, NULL),
-                  "clEnqueueWriteBuffer");
+                  "clEnqueueWriteBuffer")
+        && check_cl(clFinish(f->queues[0]), "clFinish"); /* the call may go to the other queue */
     f->input_offset = before;
     f->x = x;
 done:
