@@ -534,32 +534,26 @@ PK_INLINE uint pk_count(__local const pk_slots *keys, uint vectors, pk_slot leas
     return pk_add_slots((pk_slots)(0) - sum);
 }
 
-/* The bits in which any of the keys, but what fills up the last vector, differs from the first. */
-PK_INLINE pk_slot pk_differing(__local const pk_slots *keys, uint count)
+/* The bits in which keys differ. */
+PK_INLINE pk_slot pk_differing(__local const pk_slot *keys, uint count)
 {
-    pk_slots first = (pk_slots)(((__local const pk_slot *)keys)[0]), differ = (pk_slots)(0);
-    uint whole = count / PK_VEC;
-    pk_slot of_lane[PK_VEC], all = 0;
+    pk_slot first = keys[0], differ = 0;
 
-    for (uint v = 0; v < whole; v++)
-        differ |= keys[v] ^ first;
-    PK_STORE(differ, of_lane);
-    for (uint i = 0; i < PK_VEC; i++)
-        all |= of_lane[i];
-    for (uint i = whole * PK_VEC; i < count; i++)
-        all |= ((__local const pk_slot *)keys)[i] ^ ((__local const pk_slot *)keys)[0];
-    return all;
+    for (uint i = 1; i < count; i++)
+        differ |= keys[i] ^ first;
+    return differ;
 }
 
 /*
  * Finds, bit by bit, a bound that `rank` or more of `count` keys reach; *reach: how many.  It is the key of that rank,
  * or lower where at most `enough` reach it.  The vectors are filled up with 0.
  */
-PK_INLINE pk_slot pk_bound_of(__local const pk_slots *keys, uint vectors, uint count, uint rank, uint enough, uint *reach)
+PK_INLINE pk_slot pk_bound_of(__local const pk_slots *keys, uint vectors, uint count, uint rank, uint enough,
+                              uint *reach)
 {
-    pk_slot differ = pk_differing(keys, count);
-    uint bits = PK_SLOT_BITS - (uint)clz(differ);
-    pk_slot bound = bits == PK_SLOT_BITS ? 0 : (pk_slot)(((__local const pk_slot *)keys)[0] >> bits << bits);
+    __local const pk_slot *of_lane = (__local const pk_slot *)keys;
+    uint bits = PK_SLOT_BITS - (uint)clz(pk_differing(of_lane, count));
+    pk_slot bound = bits == PK_SLOT_BITS ? 0 : (pk_slot)(of_lane[0] >> bits << bits);
 
     *reach = count;
     for (uint bit = bits; bit > 0 && *reach > enough; bit--) {
@@ -704,8 +698,8 @@ PK_INLINE void pk_walk(pk_walker *walker, uint n, __local pk_slots *maxima, uint
 }
 
 /* Looks for the k best of n elements. */
-PK_INLINE void pk_walk_over(pk_walker *walker, __global const pk_bits *elements, uint n, uint k, uint kind, pk_rule rule,
-                            __local pk_slots *keys, __local uint *index, __local pk_slots *maxima)
+PK_INLINE void pk_walk_over(pk_walker *walker, __global const pk_bits *elements, uint n, uint k, uint kind,
+                            pk_rule rule, __local pk_slots *keys, __local uint *index, __local pk_slots *maxima)
 {
     __local void *start_of_keys = keys;
 
@@ -724,15 +718,17 @@ typedef struct {
     __global pk_bits *values;
     __global uint *indices32;
     __global ulong *indices64;
-    __global const uint *names; /* the index of each element, or NULL if that is its place */
+    __global const uint *names; /* the index of each element, if has_names, else that is its place */
+    uint has_names;
     ulong start;
 } pk_sink;
 
 PK_INLINE void pk_put(const pk_walker *walker, const pk_sink *sink, pk_output output, uint rank, uint place)
 {
-    uint index = sink->names == 0 ? place : sink->names[place];
+    uint index = sink->has_names ? sink->names[place] : place;
 
-    pk_write(sink->values, sink->indices32, sink->indices64, output, sink->start + rank, walker->elements[place], index);
+    pk_write(sink->values, sink->indices32, sink->indices64, output, sink->start + rank, walker->elements[place],
+             index);
 }
 
 /* Writes what is kept by rank: how many of the others go before it. */
@@ -776,9 +772,15 @@ PK_KERNEL void profk_walk(__global const pk_bits *input, ulong start, ulong stri
 
     for (ulong task = span.begin; task < span.end; task++) {
         uint row = pk_row_at(rows, list, (uint)task);
-        pk_sink sink = {values, indices32, indices64, has_names ? names + start + row * stride : 0,
-                        (rows.first + row) * k};
+        pk_sink sink;
         pk_walker walker;
+
+        sink.values = values;
+        sink.indices32 = indices32;
+        sink.indices64 = indices64;
+        sink.names = names + (start + row * stride); /* not looked at without them */
+        sink.has_names = has_names;
+        sink.start = (rows.first + row) * k;
 
         pk_walk_over(&walker, input + start + row * stride, n, k, kind, rule, keys, index, maxima);
         if (walker.count > k + (output.by_index ? 0 : k / 2u + 32u))
@@ -793,8 +795,8 @@ PK_KERNEL void profk_walk(__global const pk_bits *input, ulong start, ulong stri
 }
 
 /*
- * Keeps the k best of each part of a row, or all where there are fewer, in ascending index.  They go to pairs of the row,
- * of which there are kept_stride, from kept_start on.  first: the index of the input's first element.
+ * Keeps the k best of each part of a row, or all where there are fewer, in ascending index.  They go to pairs of the
+ * row, of which there are kept_stride, from kept_start on.  first: the index of the input's first element.
  */
 PK_KERNEL void profk_walk_part(__global const pk_bits *input, ulong start, ulong stride, uint n, uint first, uint k,
                                uint kind, pk_rule rule, pk_rows rows, __global const uint *list,

@@ -354,8 +354,9 @@ PK_INLINE pk_sort_bits pk_least_of_part(pk_pairs pairs, uint count, uint by_key,
 }
 
 /*
- * The share of a part of a row's pairs: those whose words lie between the least of the part and of the next one.  Returns
- * which places they have among all.  They go to `to`, to places from begin + part on, with room for one more behind them.
+ * The share of a part of a row's pairs: those whose words lie between the least of the part and of the next one.
+ * Returns which places they have among all.  They go to `to`, to places from begin + part on, with room for one more
+ * behind them.
  */
 PK_INLINE pk_range pk_take_share(pk_pairs pairs, uint count, uint by_key, uint part, uint parts, pk_rule rule, pk_pairs to)
 {

@@ -201,7 +201,8 @@ profk_status profk__route_choose(profk_plan *plan)
     }
     plan->row_cut = profk__stage_row_cut(&plan->spec, plan->ctx->device.facts.compute_units, p->n, (uint32_t)p->k,
                                          p->rows);
-    plan->sort_parts = profk__stage_sort_parts(&plan->spec, plan->ctx->device.facts.compute_units, (uint32_t)p->k, p->rows);
+    plan->sort_parts = profk__stage_sort_parts(&plan->spec, plan->ctx->device.facts.compute_units, (uint32_t)p->k,
+                                               p->rows);
     if (p->route == PROFK_ROUTE_FULL || p->route == PROFK_ROUTE_ROWS) {
         TRY(p->route == PROFK_ROUTE_FULL ? take_full(plan) : take_rows(plan));
         goto done;

@@ -14,8 +14,8 @@ static const struct profk__tuned common = {
     .rows_n_max = 1 << 14,
 };
 
-/* What differs between implementations for CPUs, as measured on two cores of x86-64; the first one stands for those that
- * are not known.  PoCL's lie between what `profk tune` finds at 2^24 elements (a slot 8000, a candidate 7700) and what
+/* What differs between implementations for CPUs, as measured on two cores of x86-64; the first one stands for those
+ * that are not known.  PoCL's lie between what `profk tune` finds at 2^24 elements (a slot 8000, a candidate 7700) and what
  * 2^28 show, where a slot waits for the page tables and a candidate hides behind the memory (18000 and 2000). */
 static const struct cpu_costs {
     const char *platform; /* part of its name */
@@ -50,7 +50,7 @@ static struct profk__tuned of_cpu(const struct profk__device *device)
     tuned.sample_slots = 64;
     tuned.sort_alone_max = device->facts.compute_units <= SORT_ALONE_UNITS ? UINT32_MAX : SORT_ALONE_K;
     tuned.rows_first_k = 512; /* a walk with a bound (cl/solo.cl) reads a row once, */
-    tuned.rows_first_n = 1 << 24; /* and what the caches hold sooner than sampling does; beyond them both wait for memory */
+    tuned.rows_first_n = 1 << 24; /* and what caches hold sooner than sampling does; beyond them both wait for memory */
     tuned.slot_ps = costs->slot_ps;
     tuned.candidate_ps = costs->candidate_ps;
     return tuned;

@@ -59,11 +59,11 @@ static uint32_t parts_of(struct profk__row_cut cut, uint64_t n)
     return parts >= cut.parts ? cut.parts : parts > 1 ? (uint32_t)parts : 1;
 }
 
-struct profk__row_cut profk__stage_row_cut(const struct profk__spec *spec, uint32_t compute_units, uint64_t n, uint32_t k,
-                                           uint64_t rows)
+struct profk__row_cut profk__stage_row_cut(const struct profk__spec *spec, uint32_t compute_units, uint64_t n,
+                                           uint32_t k, uint64_t rows)
 {
     enum { PIECES = 8 }; /* whose winners are kept until they are joined */
-    enum { PART_ELEMENTS = 1 << 16, PART_WINNERS = 64 }; /* what is worth a launch; each part leaves k for the last one */
+    enum { PART_ELEMENTS = 1 << 16, PART_WINNERS = 64 }; /* worth a launch, and a part leaves k for the last one */
     enum profk__kernel_id id = profk__stage_rows_kernel(spec, n, k);
     struct profk__row_cut cut = {1, PART_ELEMENTS > PART_WINNERS * k ? PART_ELEMENTS : PART_WINNERS * k, 0};
 
@@ -127,7 +127,8 @@ static profk_status finish_alone(struct profk__chain *chain, const struct profk_
     };
     size_t arg_count = PROFK__COUNT(args) - (id == PROFK__KERNEL_walk ? 0 : 2);
 
-    return profk__launch(chain, &task->kernels[id], args, arg_count, groups < SOLO_GROUPS_MAX ? groups : SOLO_GROUPS_MAX);
+    return profk__launch(chain, &task->kernels[id], args, arg_count,
+                         groups < SOLO_GROUPS_MAX ? groups : SOLO_GROUPS_MAX);
 }
 
 /* Each of `parts` parts leaves its k best, in pairs of the row from `start` on. */

@@ -236,8 +236,8 @@ uint64_t profk__stage_sort_counts_nbytes(const struct profk__spec *spec, uint32_
 enum profk__kernel_id profk__stage_rows_kernel(const struct profk__spec *spec, uint64_t n, uint32_t k);
 double profk__stage_rows_passes(const struct profk__spec *spec, uint64_t n, uint32_t k); /* over the input */
 
-struct profk__row_cut profk__stage_row_cut(const struct profk__spec *spec, uint32_t compute_units, uint64_t n, uint32_t k,
-                                           uint64_t rows);
+struct profk__row_cut profk__stage_row_cut(const struct profk__spec *spec, uint32_t compute_units, uint64_t n,
+                                           uint32_t k, uint64_t rows);
 
 enum profk__file profk__stage_rows_file(const struct profk__spec *spec, uint64_t n, uint32_t k);
 
