@@ -1,9 +1,10 @@
 /*
  * stream.cl: the filter in the shape that a CPU wants.
  *
- * One work-item walks a long contiguous part of a row in wide vectors.  A block of PK_BLOCK vectors takes one raw test
- * (prefilter.clh); of a block that passes the elements are asked (hits.clh), and last the keys.  What lies wholly behind tau_index is held against the successor of tau_key, so that inputs full of ties run at the speed of
- * others.  Counter and stores are those of filter.cl.
+ * One work-item walks a long contiguous part of a row in wide vectors.  Blocks of PK_BLOCK vectors take a raw test
+ * (prefilter.clh); of a block that passes the elements are asked (hits.clh), and last the keys.  What lies wholly behind
+ * tau_index is held against the successor of tau_key, so that inputs full of ties run at the speed of others.  Counter
+ * and stores are those of filter.cl.
  *
  * PK_BLOCK  vectors of a block
  */
