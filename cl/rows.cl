@@ -11,13 +11,6 @@
 #define PK_INDEX_IS_PLACE
 #include "search.clh"
 
-PK_INLINE void pk_certify(__global pk_result *result)
-{
-    result->status = PK_CERTIFIED;
-    result->attempts = 1;
-    result->R = 0;
-}
-
 PK_KERNEL void profk_rows_short(__global const pk_bits *input, ulong start, ulong stride, uint n, uint k, pk_rule rule,
                                 pk_output output, pk_rows rows, __global const uint *list,
                                 __global pk_result *results, __global pk_bits *values, __global uint *indices32,
@@ -43,7 +36,7 @@ PK_KERNEL void profk_rows_short(__global const pk_bits *input, ulong start, ulon
         for (uint i = item; i < k; i += PK_WG)
             pk_write(values, indices32, indices64, output, to + i, bits[i], index[i]);
         if (item == 0)
-            pk_certify(&results[row]);
+            pk_certify(&results[output.results_start + row]);
         PK_BARRIER();
     }
 }
@@ -79,7 +72,7 @@ PK_KERNEL void profk_rows(__global const pk_bits *input, ulong start, ulong stri
         for (uint i = item; i < k; i += PK_WG)
             pk_write(values, indices32, indices64, output, (rows.first + row) * k + i, bits[i], index[i]);
         if (item == 0)
-            pk_certify(&results[row]);
+            pk_certify(&results[output.results_start + row]);
         PK_BARRIER();
     }
 }

@@ -7,9 +7,10 @@
  *                    profk_walk selects from what the parts keep
  *
  * Columns.  A place of a sequence is a vector that holds a pair of each row, so sorting networks over such places sort
- * all the rows at once.  As many columns as there are winners, or a few more, are sorted, held against the best so far,
- * and the better half of both stays.  Up to eight winners stand in registers, more in local memory; beyond 64 the row
- * must fit there.
+ * all the rows at once (columns.clh).  As many columns as there are winners, or a few more, are sorted, held against the
+ * best so far, and the better half of both stays.  Up to eight winners stand in registers, more in local memory; beyond
+ * 64 the row must fit there.  Of 32-bit elements words half as wide are tried first where there are few winners
+ * (laid.clh, briefs.clh).
  *
  * Walk.  What is ahead of the work-item falls into groups (element i into group i % groups), and k of the groups'
  * maxima are not below the k-th greatest of these maxima: a bound that k elements reach, and few more if there are 4 k
@@ -53,445 +54,12 @@
         return select((value ^ flip) + add, (vector)(rule.PK_NAN), size > (vector)(rule.PK_INFINITY));                 \
     }
 
-/* Certifies a row. */
-PK_INLINE void pk_certify(__global pk_result *result)
-{
-    result->status = PK_CERTIFIED;
-    result->attempts = 1;
-    result->R = 0;
-}
-
-/* Neighbouring tasks go to one work-group, which so reads on where it was. */
-typedef struct {
-    ulong begin, end;
-} pk_span;
-
-PK_INLINE pk_span pk_span_of(ulong tasks)
-{
-    ulong length = (tasks + get_num_groups(0) - 1u) / get_num_groups(0);
-    pk_span span;
-    span.begin = min(get_group_id(0) * length, tasks);
-    span.end = min(span.begin + length, tasks);
-    return span;
-}
-
-/* ---- columns ---- */
-
-#define PK_COLUMNS 128u /* that local memory holds */
-
-/*
- * A pair of each row: of two packed pairs the greater goes before the other, and 0 behind all.  Rows are short enough
- * for indices of 16 bits beside keys of 16; 64-bit keys leave no room.
- */
-#if PK_WIDTH_BITS == 64
-#define PK_LANES 8u
-#define PK_COLUMN ulong8
-typedef struct {
-    ulong8 key;
-    uint8 complement; /* of the index */
-} pk_pack;
-#elif PK_WIDTH_BITS == 32
-#define PK_LANES 8u
-#define PK_COLUMN uint8
-typedef ulong8 pk_pack;
-#else
-#define PK_LANES 16u
-#define PK_COLUMN PK_JOIN(PK_UNSIGNED, 16)
-typedef uint16 pk_pack;
-#endif
-
-PK_DEFINE_KEYS(pk_column_keys, PK_COLUMN)
-
-#if PK_WIDTH_BITS == 64
-PK_INLINE pk_pack pk_no_pack(void)
-{
-    pk_pack pack;
-    pack.key = (ulong8)(0);
-    pack.complement = (uint8)(0);
-    return pack;
-}
-
-/* limit: 0, then the pair becomes none, or all ones.  LLVM 22 makes invalid SPIR-V of a choice between vectors. */
-PK_INLINE pk_pack pk_at_most(pk_pack pack, uint limit)
-{
-    pack.key = min(pack.key, (ulong8)((ulong)limit << 32 | limit));
-    pack.complement = min(pack.complement, (uint8)(limit));
-    return pack;
-}
-
-PK_INLINE pk_pack pk_pack_of(ulong8 key, uint index)
-{
-    pk_pack pack;
-    pack.key = key;
-    pack.complement = (uint8)(~index);
-    return pack;
-}
-
-PK_INLINE long8 pk_is_first(pk_pack a, pk_pack b)
-{
-    return (a.key > b.key) | ((a.key == b.key) & convert_long8(a.complement > b.complement));
-}
-
-PK_INLINE pk_pack pk_choose(pk_pack a, pk_pack b, long8 takes_a)
-{
-    pk_pack pack;
-    pack.key = select(b.key, a.key, takes_a);
-    pack.complement = select(b.complement, a.complement, convert_int8(takes_a));
-    return pack;
-}
-
-PK_INLINE pk_pack pk_first(pk_pack a, pk_pack b)
-{
-    return pk_choose(a, b, pk_is_first(a, b));
-}
-
-PK_INLINE pk_pack pk_second(pk_pack a, pk_pack b)
-{
-    return pk_choose(b, a, pk_is_first(a, b));
-}
-
-/* The index alone, so that the lower goes first. */
-PK_INLINE pk_pack pk_pack_index(pk_pack pack)
-{
-    pack.key = (ulong8)(0);
-    return pack;
-}
-
-PK_INLINE uint pk_pack_at(__local const pk_pack *pack, uint lane)
-{
-    return ~((__local const uint *)&pack->complement)[lane];
-}
-#else
-#if PK_WIDTH_BITS == 32
-#define PK_INDEX_SHIFT 32
-#define PK_INDEX_MASK 0xFFFFFFFFul
-#define PK_LANE_PAIR ulong
-#define PK_WIDEN convert_ulong8
-#else
-#define PK_INDEX_SHIFT 16
-#define PK_INDEX_MASK 0xFFFFu
-#define PK_LANE_PAIR uint
-#define PK_WIDEN convert_uint16
-#endif
-
-PK_INLINE pk_pack pk_no_pack(void)
-{
-    return (pk_pack)(0);
-}
-
-PK_INLINE pk_pack pk_at_most(pk_pack pack, uint limit)
-{
-#if PK_WIDTH_BITS == 32
-    return min(pack, (pk_pack)((ulong)limit << 32 | limit));
-#else
-    return min(pack, (pk_pack)(limit));
-#endif
-}
-
-PK_INLINE pk_pack pk_pack_of(PK_COLUMN key, uint index)
-{
-    return PK_WIDEN(key) << (pk_pack)(PK_INDEX_SHIFT) | (pk_pack)(PK_INDEX_MASK - index);
-}
-
-PK_INLINE pk_pack pk_first(pk_pack a, pk_pack b)
-{
-    return max(a, b);
-}
-
-PK_INLINE pk_pack pk_second(pk_pack a, pk_pack b)
-{
-    return min(a, b);
-}
-
-PK_INLINE pk_pack pk_pack_index(pk_pack pack)
-{
-    return pack & (pk_pack)(PK_INDEX_MASK);
-}
-
-PK_INLINE uint pk_pack_at(__local const pk_pack *pack, uint lane)
-{
-    return (uint)(PK_INDEX_MASK - (((__local const PK_LANE_PAIR *)pack)[lane] & PK_INDEX_MASK));
-}
-#endif
-
-/* Eight times a statement, so that arrays of eight stay in registers: compilers do not unroll loops that are this long. */
-#define PK_TIMES8(X) X(0u) X(1u) X(2u) X(3u) X(4u) X(5u) X(6u) X(7u)
-
-/* Column i of the rows that start at at[0], at[1], ... */
-#define PK_GATHER8(i, l)                                                                                               \
-    at[l][i], at[l + 1][i], at[l + 2][i], at[l + 3][i], at[l + 4][i], at[l + 5][i], at[l + 6][i], at[l + 7][i]
-#if PK_WIDTH_BITS >= 32
-#define PK_GATHER(i) ((PK_COLUMN)(PK_GATHER8(i, 0)))
-#else
-#define PK_GATHER(i) ((PK_COLUMN)(PK_GATHER8(i, 0), PK_GATHER8(i, 8)))
-#endif
-
-/* Keys of columns [from, from + 8). */
-#if PK_WIDTH_BITS >= 32
-#define PK_LOW(a, b) shuffle2(a, b, (PK_COLUMN)(0, 8, 1, 9, 2, 10, 3, 11))
-#define PK_HIGH(a, b) shuffle2(a, b, (PK_COLUMN)(4, 12, 5, 13, 6, 14, 7, 15))
-#define PK_INTERLEAVE(to, from)                                                                                        \
-    to[0] = PK_LOW(from[0], from[4]); to[1] = PK_HIGH(from[0], from[4]);                                               \
-    to[2] = PK_LOW(from[1], from[5]); to[3] = PK_HIGH(from[1], from[5]);                                               \
-    to[4] = PK_LOW(from[2], from[6]); to[5] = PK_HIGH(from[2], from[6]);                                               \
-    to[6] = PK_LOW(from[3], from[7]); to[7] = PK_HIGH(from[3], from[7])
-
-/* Keys are made of rows: from vectors just loaded LLVM would take the elements one by one. */
-PK_INLINE void pk_load_keys(__global const pk_bits *const *at, uint from, pk_rule rule, PK_COLUMN *keys)
-{
-    PK_COLUMN other[8];
-
-#define PK_LOAD_ROW(l) keys[l] = pk_column_keys(vload8(0, at[l] + from), rule);
-    PK_TIMES8(PK_LOAD_ROW)
-    PK_INTERLEAVE(other, keys);
-    PK_INTERLEAVE(keys, other);
-    PK_INTERLEAVE(other, keys);
-#define PK_TAKE_COLUMN(j) keys[j] = other[j];
-    PK_TIMES8(PK_TAKE_COLUMN)
-}
-#else
-PK_INLINE void pk_load_keys(__global const pk_bits *const *at, uint from, pk_rule rule, PK_COLUMN *keys)
-{
-#define PK_TAKE_COLUMN(j) keys[j] = pk_column_keys(PK_GATHER(from + j), rule);
-    PK_TIMES8(PK_TAKE_COLUMN)
-}
-#endif
-
-/* The pairs of columns [i, i + 8), as far as there are any. */
-PK_INLINE void pk_load_packs(__global const pk_bits *const *at, uint i, uint n, pk_rule rule, pk_pack *packs)
-{
-    PK_COLUMN keys[8];
-    uint from = n < 8u ? 0 : min(i, n - 8u); /* nothing behind a row's end is read */
-
-    if (n < 8u) {
-#define PK_TAKE_LOOSE(j) keys[j] = pk_column_keys(PK_GATHER(min(j, n - 1u)), rule);
-        PK_TIMES8(PK_TAKE_LOOSE)
-    } else {
-        pk_load_keys(at, from, rule, keys);
-    }
-#define PK_MAKE_PACK(j) packs[j] = pk_pack_of(keys[j], from + j);
-    PK_TIMES8(PK_MAKE_PACK)
-    if (from < i || n < 8u) {
-#define PK_DROP_PACK(j) packs[j] = pk_at_most(packs[j], from + j < i || from + j >= n ? 0 : ~0u);
-        PK_TIMES8(PK_DROP_PACK)
-    }
-}
-
-#define PK_ORDER(a, b)                                                                                                 \
-    do {                                                                                                               \
-        pk_pack before = pk_first(a, b);                                                                               \
-        b = pk_second(a, b);                                                                                           \
-        a = before;                                                                                                    \
-    } while (0)
-
-#define PK_SORT4(p, o)                                                                                                 \
-    PK_ORDER(p[o], p[o + 1]); PK_ORDER(p[o + 2], p[o + 3]); PK_ORDER(p[o], p[o + 2]);                                  \
-    PK_ORDER(p[o + 1], p[o + 3]); PK_ORDER(p[o + 1], p[o + 2])
-
-#define PK_SORT8(p)                                                                                                    \
-    PK_ORDER(p[0], p[1]); PK_ORDER(p[2], p[3]); PK_ORDER(p[4], p[5]); PK_ORDER(p[6], p[7]);                            \
-    PK_ORDER(p[0], p[2]); PK_ORDER(p[1], p[3]); PK_ORDER(p[4], p[6]); PK_ORDER(p[5], p[7]);                            \
-    PK_ORDER(p[1], p[2]); PK_ORDER(p[5], p[6]); PK_ORDER(p[0], p[4]); PK_ORDER(p[3], p[7]);                            \
-    PK_ORDER(p[1], p[5]); PK_ORDER(p[2], p[6]); PK_ORDER(p[1], p[4]); PK_ORDER(p[3], p[6]);                            \
-    PK_ORDER(p[2], p[4]); PK_ORDER(p[3], p[5]); PK_ORDER(p[3], p[4])
-
-/* Sorts what falls and rises once. */
-#define PK_MERGE4(p)                                                                                                   \
-    PK_ORDER(p[0], p[2]); PK_ORDER(p[1], p[3]); PK_ORDER(p[0], p[1]); PK_ORDER(p[2], p[3])
-
-#define PK_MERGE8(p)                                                                                                   \
-    PK_ORDER(p[0], p[4]); PK_ORDER(p[1], p[5]); PK_ORDER(p[2], p[6]); PK_ORDER(p[3], p[7]);                            \
-    PK_ORDER(p[0], p[2]); PK_ORDER(p[1], p[3]); PK_ORDER(p[4], p[6]); PK_ORDER(p[5], p[7]);                            \
-    PK_ORDER(p[0], p[1]); PK_ORDER(p[2], p[3]); PK_ORDER(p[4], p[5]); PK_ORDER(p[6], p[7])
-
-/* The four best of each row, by rank. */
-PK_INLINE void pk_best4(__global const pk_bits *const *at, uint n, pk_rule rule, __local pk_pack *best)
-{
-    pk_pack kept[4], more[8];
-
-    kept[0] = kept[1] = kept[2] = kept[3] = pk_no_pack();
-    for (uint i = 0; i < n; i += 8u) {
-        pk_load_packs(at, i, n, rule, more);
-        PK_SORT4(more, 0);
-        PK_SORT4(more, 4);
-        /* The four best of the eight, then of all. */
-        more[0] = pk_first(more[0], more[7]);
-        more[1] = pk_first(more[1], more[6]);
-        more[2] = pk_first(more[2], more[5]);
-        more[3] = pk_first(more[3], more[4]);
-        PK_MERGE4(more);
-        kept[0] = pk_first(kept[0], more[3]);
-        kept[1] = pk_first(kept[1], more[2]);
-        kept[2] = pk_first(kept[2], more[1]);
-        kept[3] = pk_first(kept[3], more[0]);
-        PK_MERGE4(kept);
-    }
-    best[0] = kept[0];
-    best[1] = kept[1];
-    best[2] = kept[2];
-    best[3] = kept[3];
-}
-
-/* The eight best. */
-PK_INLINE void pk_best8(__global const pk_bits *const *at, uint n, pk_rule rule, __local pk_pack *best)
-{
-    pk_pack kept[8], more[8];
-
-    pk_load_packs(at, 0, n, rule, kept);
-    PK_SORT8(kept);
-    for (uint i = 8; i < n; i += 8u) {
-        pk_load_packs(at, i, n, rule, more);
-        PK_SORT8(more);
-#define PK_KEEP_BETTER(j) kept[j] = pk_first(kept[j], more[7u - j]);
-        PK_TIMES8(PK_KEEP_BETTER)
-        PK_MERGE8(kept);
-    }
-#define PK_PUT_BEST(j) best[j] = kept[j];
-    PK_TIMES8(PK_PUT_BEST)
-}
-
-/* Halves the distance of what is compared, from `stride` on. */
-PK_INLINE void pk_merge_columns(__local pk_pack *columns, uint count, uint stride)
-{
-    for (; stride > 0; stride /= 2u) {
-        for (uint from = 0; from + stride < count; from += 2u * stride) {
-            uint pairs = min(stride, count - (from + stride));
-            for (uint i = 0; i < pairs; i++)
-                PK_ORDER(columns[from + i], columns[from + stride + i]);
-        }
-    }
-}
-
-/* Bitonic, as pk_sort_local() of order.clh; runs of `sorted` columns are sorted already. */
-PK_INLINE void pk_sort_columns(__local pk_pack *columns, uint count, uint sorted)
-{
-    for (uint size = 2u * sorted; size < 2u * count; size *= 2u) {
-        for (uint from = 0; from < count; from += size) {
-            uint last = from + size - 1u;
-            uint skip = last < count ? 0 : last - count + 1u; /* pairs whose second is not there */
-            for (uint i = skip; i < size / 2u; i++)
-                PK_ORDER(columns[from + i], columns[last - i]);
-        }
-        pk_merge_columns(columns, count, size / 4u);
-    }
-}
-
-/* The `size` best, in local memory; 2 * size is at most PK_COLUMNS, or n is and size is PK_COLUMNS. */
-PK_INLINE void pk_best_of_many(__global const pk_bits *const *at, uint n, uint size, pk_rule rule, __local pk_pack *best)
-{
-    for (uint first = 0; first < n; first += size) {
-        __local pk_pack *here = first == 0 ? best : best + size;
-        uint count = min(size, n - first);
-        pk_pack more[8];
-
-        for (uint i = 0; i < count; i += 8u) {
-            pk_load_packs(at, first + i, n, rule, more);
-            PK_SORT8(more);
-#define PK_PUT_COLUMN(j) here[i + j] = more[j];
-            PK_TIMES8(PK_PUT_COLUMN)
-        }
-        pk_sort_columns(here, count, 8);
-        if (first == 0)
-            continue;
-        for (uint i = 0; i < count; i++)
-            best[size - 1u - i] = pk_first(best[size - 1u - i], here[i]);
-        pk_merge_columns(best, size, size / 2u);
-    }
-}
-
-PK_KERNEL void profk_columns(__global const pk_bits *input, ulong start, ulong stride, uint n, uint k, uint kind,
-                             pk_rule rule, pk_output output, pk_rows rows, __global const uint *list,
-                             __global pk_result *results, __global pk_bits *values, __global uint *indices32,
-                             __global ulong *indices64)
-{
-    __local pk_pack columns[PK_COLUMNS];
-    uint count = pk_row_count(rows, list);
-    ulong tasks = ((ulong)count + PK_LANES - 1u) / PK_LANES;
-    pk_span span = pk_span_of(tasks);
-
-    (void)kind;
-    for (ulong first = span.begin * PK_LANES; first < span.end * PK_LANES; first += PK_LANES) {
-        __global const pk_bits *at[PK_LANES];
-
-        for (uint lane = 0; lane < PK_LANES; lane++) {
-            uint place = (uint)min(first + lane, (ulong)count - 1u); /* lanes without a row take the last */
-            at[lane] = input + start + pk_row_at(rows, list, place) * stride;
-        }
-        if (k <= 4u) {
-            pk_best4(at, n, rule, columns);
-        } else if (k <= 8u) {
-            pk_best8(at, n, rule, columns);
-        } else {
-            pk_best_of_many(at, n, k <= 16u ? 16u : k <= 32u ? 32u : k <= 64u ? 64u : PK_COLUMNS, rule, columns);
-        }
-        if (output.by_index) {
-            for (uint i = 0; i < k; i++)
-                columns[i] = pk_pack_index(columns[i]);
-            pk_sort_columns(columns, k, 1);
-        }
-        for (uint lane = 0; lane < PK_LANES && first + lane < count; lane++) {
-            uint row = pk_row_at(rows, list, (uint)first + lane);
-            ulong to = (rows.first + row) * k;
-
-            /* Not pk_write(): with few elements a row, what is written takes as long as what is read. */
-            if (output.wants & PK_WANT_VALUES)
-                for (uint i = 0; i < k; i++)
-                    values[output.values_start + to + i] = at[lane][pk_pack_at(&columns[i], lane)];
-            if (output.wants & PK_WANT_U32)
-                for (uint i = 0; i < k; i++)
-                    indices32[output.indices_start + to + i] = pk_pack_at(&columns[i], lane);
-            if (output.wants & PK_WANT_U64)
-                for (uint i = 0; i < k; i++)
-                    indices64[output.indices_start + to + i] = pk_pack_at(&columns[i], lane);
-            pk_certify(&results[row]);
-        }
-    }
-}
-
-/* ---- walk ---- */
-
-/* Keys as a walk keeps them: in slots, so that a vector of them can count. */
-#if PK_WIDTH_BITS == 8
-typedef ushort pk_slot;
-#define PK_SLOT_BITS 16u
-#define PK_SLOTS PK_JOIN(ushort, PK_VEC)
-#define PK_TO_SLOTS convert_ushort16
-#else
-typedef pk_bits pk_slot;
-#define PK_SLOT_BITS PK_WIDTH_BITS
-#define PK_SLOTS PK_JOIN(PK_UNSIGNED, PK_VEC)
-#define PK_TO_SLOTS(vector) (vector)
-#endif
-typedef PK_SLOTS pk_slots;
-
-#define PK_GROUPS 1024u                                /* maxima, at most */
-#define PK_AHEAD ((1u << 17) / (PK_WIDTH_BITS / 8u))   /* elements that are looked at for a first bound, */
-#define PK_AHEAD_MAX (4u * PK_AHEAD)                   /* and for a better one: they stay in the second cache */
-
 PK_DEFINE_KEYS(pk_vector_keys, PK_JOIN(PK_UNSIGNED, PK_VEC))
 
 #define PK_STORE(vector, elements) PK_JOIN(vstore, PK_VEC)((vector), 0, (elements))
 
-PK_DEFINE_LANES(pk_add_slots, pk_slots, +)
-
 /*
- * All ones, that is -1, where a relation of two vectors of slots holds.  Sums of it are negated at their end: from a
- * difference LLVM makes a sum of ones, which Oclgrind 21.10 takes for 255.
- */
-#define PK_TRUE(relation) PK_AS(PK_SLOTS)(relation)
-
-typedef struct {
-    __global const pk_bits *elements;
-    __local pk_slot *keys; /* of what is kept, in ascending index */
-    __local uint *index;
-    uint count, k;
-    pk_slot bound; /* what has a lower key is not of the k best */
-    bool ended;    /* nothing behind is of the k best */
-} pk_walker;
-
-/*
- * A rough order of elements, by which a group's maximum is chosen: greater is nearly always better, and exactly so but
- * for NaN and zeros.  Whichever element stands for its group, a bound that k of them reach is one that k elements reach.
+ * A rough order of elements that costs half as much as keys: that of keys but for NaN, zeros and magnitudes of integers.
  * (bits & mask) ^ (all ones if negative & fold) ^ flip, as signed integers.
  */
 typedef struct {
@@ -516,6 +84,114 @@ PK_INLINE pk_vector_signed pk_roughly(pk_vector bits, pk_rough rough)
     pk_vector negative = PK_ALL_ONES(PK_AS_SIGNED(here) < (pk_vector_signed)(0));
     return PK_AS_SIGNED(here ^ (negative & (pk_vector)(rough.fold)) ^ (pk_vector)(rough.flip));
 }
+
+/* Neighbouring tasks go to one work-group, which so reads on where it was. */
+typedef struct {
+    ulong begin, end;
+} pk_span;
+
+PK_INLINE pk_span pk_span_of(ulong tasks)
+{
+    ulong length = (tasks + get_num_groups(0) - 1u) / get_num_groups(0);
+    pk_span span;
+    span.begin = min(get_group_id(0) * length, tasks);
+    span.end = min(span.begin + length, tasks);
+    return span;
+}
+
+/* ---- columns ---- */
+
+#include "columns.clh"
+
+PK_KERNEL void profk_columns(__global const pk_bits *input, ulong start, ulong stride, uint n, uint k, uint kind,
+                             pk_rule rule, pk_output output, pk_rows rows, __global const uint *list,
+                             __global pk_result *results, __global pk_bits *values, __global uint *indices32,
+                             __global ulong *indices64)
+{
+    __local pk_pack columns[PK_COLUMNS];
+    __local pk_names names[PK_COLUMNS];
+#if PK_WIDTH_BITS == 32
+    __local uint keys[PK_LANES * PK_LAID_MAX] __attribute__((aligned(64))); /* also taken as vectors */
+    __local pk_brief best[PK_BRIEF_WINNERS_MAX + 1u];
+    pk_briefs briefs = {best, 0, PK_RESTS_MIN};
+#endif
+    uint count = pk_row_count(rows, list);
+    ulong tasks = ((ulong)count + PK_LANES - 1u) / PK_LANES;
+    pk_span span = pk_span_of(tasks);
+
+    (void)kind;
+    for (ulong first = span.begin * PK_LANES; first < span.end * PK_LANES; first += PK_LANES) {
+        __global const pk_bits *at[PK_LANES];
+
+        for (uint lane = 0; lane < PK_LANES; lane++) {
+            uint place = (uint)min(first + lane, (ulong)count - 1u); /* lanes without a row take the last */
+            at[lane] = input + start + pk_row_at(rows, list, place) * stride;
+        }
+#if PK_WIDTH_BITS == 32
+        pk_laid source = pk_lay(at, n, kind, rule, keys);
+        if (!pk_try_briefs(&briefs, source, k, names))
+#else
+        pk_source source = {at, n};
+#endif
+            pk_name_by_packs(source, k, rule, columns, names);
+        if (output.by_index)
+            pk_sort_names(k, columns, names);
+        for (uint lane = 0; lane < PK_LANES && first + lane < count; lane++) {
+            __local const uint *name = (__local const uint *)names + lane;
+            uint row = pk_row_at(rows, list, (uint)first + lane);
+            ulong to = (rows.first + row) * k;
+
+            /* Not pk_write(): with few elements a row, what is written takes as long as what is read. */
+            if (output.wants & PK_WANT_VALUES)
+                for (uint i = 0; i < k; i++)
+                    values[output.values_start + to + i] = at[lane][name[i * PK_LANES]];
+            if (output.wants & PK_WANT_U32)
+                for (uint i = 0; i < k; i++)
+                    indices32[output.indices_start + to + i] = name[i * PK_LANES];
+            if (output.wants & PK_WANT_U64)
+                for (uint i = 0; i < k; i++)
+                    indices64[output.indices_start + to + i] = name[i * PK_LANES];
+            pk_certify(&results[output.results_start + row]);
+        }
+    }
+}
+
+/* ---- walk ---- */
+
+/* Keys as a walk keeps them: in slots, so that a vector of them can count. */
+#if PK_WIDTH_BITS == 8
+typedef ushort pk_slot;
+#define PK_SLOT_BITS 16u
+#define PK_SLOTS PK_JOIN(ushort, PK_VEC)
+#define PK_TO_SLOTS convert_ushort16
+#else
+typedef pk_bits pk_slot;
+#define PK_SLOT_BITS PK_WIDTH_BITS
+#define PK_SLOTS PK_JOIN(PK_UNSIGNED, PK_VEC)
+#define PK_TO_SLOTS(vector) (vector)
+#endif
+typedef PK_SLOTS pk_slots;
+
+#define PK_GROUPS 1024u                                /* maxima, at most */
+#define PK_AHEAD ((1u << 17) / (PK_WIDTH_BITS / 8u))   /* elements that are looked at for a first bound, */
+#define PK_AHEAD_MAX (4u * PK_AHEAD)                   /* and for a better one: they stay in the second cache */
+
+PK_DEFINE_LANES(pk_add_slots, pk_slots, +)
+
+/*
+ * All ones, that is -1, where a relation of two vectors of slots holds.  Sums of it are negated at their end: from a
+ * difference LLVM makes a sum of ones, which Oclgrind 21.10 takes for 255.
+ */
+#define PK_TRUE(relation) PK_AS(PK_SLOTS)(relation)
+
+typedef struct {
+    __global const pk_bits *elements;
+    __local pk_slot *keys; /* of what is kept, in ascending index */
+    __local uint *index;
+    uint count, k;
+    pk_slot bound; /* what has a lower key is not of the k best */
+    bool ended;    /* nothing behind is of the k best */
+} pk_walker;
 
 /* Bits of an element that is roughly there, or of one that is behind it. */
 PK_INLINE pk_vector pk_exactly(pk_vector_signed roughly, pk_rough rough)
@@ -605,7 +281,8 @@ PK_INLINE void pk_compact(pk_walker *walker)
 
 /*
  * Looks for a better bound among `vectors` vectors, with 4 k groups, or fewer if k is large.  What is left
- * at the end, fewer elements than there are groups, is not looked at.
+ * at the end, fewer elements than there are groups, is not looked at.  Maxima are found in a rough order: whichever
+ * element stands for its group, a bound that k of them reach is one that k elements reach.
  */
 PK_INLINE void pk_look_ahead(pk_walker *walker, uint from, uint vectors, __local pk_slots *maxima, uint kind, pk_rule rule)
 {
@@ -790,7 +467,7 @@ PK_KERNEL void profk_walk(__global const pk_bits *input, ulong start, ulong stri
                 pk_put(&walker, &sink, output, i, index[i]);
         else
             pk_put_ranked(&walker, &sink, output);
-        pk_certify(&results[row]);
+        pk_certify(&results[output.results_start + row]);
     }
 }
 

@@ -10,8 +10,9 @@
  * enqueues attempt, one redraw and full at once; the last two find the rows they serve in a list that the device made,
  * and return at once where it is empty.  An approximate call makes one attempt.
  *
- * The caller's row results are PENDING from the start of the call and get a copy of the rows' results behind each
- * attempt, so that they never say CERTIFIED of a row whose values and indices were not written.
+ * The caller's row results are PENDING from the start of the call.  The launch that finishes rows on route rows writes
+ * them itself, behind the rows; else they get a copy of the rows' results behind each attempt, so that they never say
+ * CERTIFIED of a row whose values and indices were not written.
  */
 #include "plan/plan.h"
 
@@ -78,11 +79,12 @@ static profk_status enqueue_sort(struct run *run, int by_index)
 static profk_status enqueue_results(struct run *run)
 {
     const struct profk__task *task = &run->task;
-    uint64_t start = run->call->row_results_start + task->first_row;
+    const struct profk__output *output = &run->call->output;
+    uint64_t start = output->row_results_start + task->first_row;
 
-    if (run->call->row_results == NULL)
+    if (output->row_results == NULL)
         return PROFK_OK;
-    return profk__chain_copy(&run->chain, task->results, 0, run->call->row_results, (size_t)start * sizeof(profk_row),
+    return profk__chain_copy(&run->chain, task->results, 0, output->row_results, (size_t)start * sizeof(profk_row),
                              (size_t)task->rows * sizeof(profk_row));
 }
 
@@ -230,28 +232,41 @@ done:
     return st;
 }
 
-static profk_status select_slab(struct run *run)
+/* Where rows are finished in one launch, that has written the caller's results, too. */
+static profk_status enqueue_rows(struct run *run)
 {
     profk_status st = PROFK_OK;
     profk_plan *plan = run->plan;
     struct profk__pieces pieces = {run, run->call->chunk_count, next_piece};
+
+    launches(run, profk__stage_rows_file(&plan->spec, plan->problem.n, run->task.k));
+    TRY(profk__stage_rows(&run->chain, &run->task, pieces, &run->call->output, pairs(run, PROFK__WINNER_BITS),
+                          pairs(run, PROFK__SORT_BITS)));
+    if (profk__stage_rows_finishes(&plan->spec, run->task.k))
+        goto done;
+    TRY(enqueue_sort(run, 0));
+    TRY(enqueue_results(run));
+done:
+    return st;
+}
+
+static profk_status select_slab(struct run *run)
+{
+    profk_status st = PROFK_OK;
+    profk_plan *plan = run->plan;
 
     run->task.list = NULL;
     if (plan->problem.route == PROFK_ROUTE_PROFK)
         return profk__plan_is_async(plan) ? enqueue_ladder(run) : climb(run);
 
     TRY(check_progress(run, 1));
-    if (plan->problem.route == PROFK_ROUTE_FULL || (pieces.count > 1 && plan->row_cut.kept == 0)) {
+    if (plan->problem.route == PROFK_ROUTE_FULL || (run->call->chunk_count > 1 && plan->row_cut.kept == 0)) {
         TRY(profk__plan_need_kernels(plan, PROFK_ROUTE_FULL));
         TRY(enqueue_full(run, 1));
+        TRY(enqueue_results(run));
     } else {
-        launches(run, profk__stage_rows_file(&plan->spec, plan->problem.n, run->task.k));
-        TRY(profk__stage_rows(&run->chain, &run->task, pieces, &run->call->output, pairs(run, PROFK__WINNER_BITS),
-                              pairs(run, PROFK__SORT_BITS)));
-        if (!profk__stage_rows_finishes(&plan->spec, run->task.k))
-            TRY(enqueue_sort(run, 0));
+        TRY(enqueue_rows(run));
     }
-    TRY(enqueue_results(run));
     plan->summary.last_attempts = 1;
 done:
     return st;
@@ -287,11 +302,11 @@ static struct profk__task make_task(const profk_plan *plan)
 static profk_status fill_results(struct run *run, uint32_t status)
 {
     const profk_row row = {status, 0, 0};
+    const struct profk__output *output = &run->call->output;
 
-    if (run->call->row_results == NULL)
+    if (output->row_results == NULL)
         return PROFK_OK;
-    return profk__chain_fill(&run->chain, run->call->row_results, &row,
-                             (size_t)run->call->row_results_start * sizeof row,
+    return profk__chain_fill(&run->chain, output->row_results, &row, (size_t)output->row_results_start * sizeof row,
                              (size_t)run->plan->problem.rows * sizeof row);
 }
 

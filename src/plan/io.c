@@ -212,10 +212,17 @@ profk_status profk__io_check(const profk_plan *plan, cl_command_queue queue, con
     TRY(check_overlaps(plan, &io));
     call.chunks = io.chunks;
     call.chunk_count = io.chunk_count;
-    call.output = (struct profk__output){io.values, io.indices, io.values_offset, io.indices_offset, p->sort, p->index,
-                                         p->mode == PROFK_MODE_APPROXIMATE};
-    call.row_results = p->rows > 0 ? io.row_results : NULL;
-    call.row_results_start = io.row_results_offset;
+    call.output = (struct profk__output){
+        .values = io.values,
+        .indices = io.indices,
+        .values_start = io.values_offset,
+        .indices_start = io.indices_offset,
+        .row_results = p->rows > 0 ? io.row_results : NULL,
+        .row_results_start = io.row_results_offset,
+        .sort = p->sort,
+        .index = p->index,
+        .pad = p->mode == PROFK_MODE_APPROXIMATE,
+    };
     *ret = call;
 done:
     return st;

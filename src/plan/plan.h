@@ -105,8 +105,6 @@ struct profk__call {
     const profk_chunk *chunks; /* the caller's; those without elements may be among them */
     uint64_t chunk_count;
     struct profk__output output;
-    cl_mem row_results;         /* NULL = not wanted */
-    uint64_t row_results_start; /* number of the first in it */
     cl_uint wait_count;
     const cl_event *wait_list;
 };

@@ -8,12 +8,14 @@
  */
 #include "stages/stages.h"
 
-/* Rows for which columns is faster than a walk; measured in the commit that added it. */
-static int suits_columns(uint64_t n, uint32_t k)
+/* Rows for which columns is faster than a walk; measured in the commits that added and changed it. */
+static int suits_columns(const struct profk__spec *spec, uint64_t n, uint32_t k)
 {
-    enum { FITS = 128, FITS_TWICE = 64, SHORT = 512, COMPARES = 1 << 14 }; /* solo.cl: PK_COLUMNS fit */
+    enum { FITS = 128, FITS_TWICE = 64, COMPARES = 1 << 14 }; /* solo.cl: PK_COLUMNS fit */
+    enum { SHORT = 512, SHORT_OF_WIDE = 256, FEW = 8 };        /* briefs.clh makes few winners of 32 bits narrow */
+    uint64_t n_max = spec->width_nbytes < 4 || (spec->width_nbytes == 4 && k <= FEW) ? SHORT : SHORT_OF_WIDE;
 
-    return n <= FITS || (k <= FITS_TWICE && n <= SHORT && n * k <= COMPARES);
+    return n <= FITS || (k <= FITS_TWICE && n <= n_max && n * k <= COMPARES);
 }
 
 /* Work-groups of solo.cl take many tasks each: a task is short, and starting a work-group takes as long. */
@@ -27,7 +29,7 @@ int profk__stage_rows_finishes(const struct profk__spec *spec, uint32_t k)
 enum profk__kernel_id profk__stage_rows_kernel(const struct profk__spec *spec, uint64_t n, uint32_t k)
 {
     if (spec->wg[PROFK__FILE_SOLO] == 1) {
-        if (suits_columns(n, k))
+        if (suits_columns(spec, n, k))
             return PROFK__KERNEL_columns;
         if (k <= profk__local_pairs(spec, PROFK__FILE_SOLO) / 2)
             return PROFK__KERNEL_walk;
@@ -78,12 +80,23 @@ struct profk__row_cut profk__stage_row_cut(const struct profk__spec *spec, uint3
     return cut;
 }
 
+/* Where a launch that finishes rows certifies them. */
+static cl_mem results_of(const struct profk__task *task, const struct profk__output *output,
+                         struct profk__output_words *words)
+{
+    if (output->row_results == NULL)
+        return task->results;
+    words->results_start = output->row_results_start + task->first_row;
+    return output->row_results;
+}
+
 /* Selects, sorts and writes out. */
 static profk_status finish(struct profk__chain *chain, const struct profk__task *task,
                            const struct profk__piece *piece, const struct profk__output *output)
 {
     uint32_t n = (uint32_t)task->n;
     struct profk__output_words words = profk__output_words(output);
+    cl_mem results = results_of(task, output, &words);
     cl_mem values = output->values != NULL ? output->values : task->results;
     cl_mem indices = output->indices != NULL ? output->indices : task->results;
     struct profk__rows rows;
@@ -92,7 +105,7 @@ static profk_status finish(struct profk__chain *chain, const struct profk__task 
     const struct profk__arg args[] = {
         PROFK__ARG(piece->buffer), PROFK__ARG(piece->start), PROFK__ARG(task->stride),  PROFK__ARG(n),
         PROFK__ARG(task->k),       PROFK__RULE(task->rule),  PROFK__ARG(words),         PROFK__ARG(rows),
-        PROFK__ARG(list),          PROFK__ARG(task->results), PROFK__ARG(values),       PROFK__ARG(indices),
+        PROFK__ARG(list),          PROFK__ARG(results),      PROFK__ARG(values),        PROFK__ARG(indices),
         PROFK__ARG(indices),
     };
     enum profk__kernel_id id = profk__stage_rows_kernel(task->spec, task->n, task->k);
@@ -112,6 +125,7 @@ static profk_status finish_alone(struct profk__chain *chain, const struct profk_
                                  enum profk__kernel_id id, const struct walked *in, const struct profk__output *output)
 {
     struct profk__output_words words = profk__output_words(output);
+    cl_mem results = results_of(task, output, &words);
     cl_mem values = output->values != NULL ? output->values : task->results;
     cl_mem indices = output->indices != NULL ? output->indices : task->results;
     cl_mem names = in->names != NULL ? in->names : task->results;
@@ -122,7 +136,7 @@ static profk_status finish_alone(struct profk__chain *chain, const struct profk_
     const struct profk__arg args[] = {
         PROFK__ARG(in->bits),   PROFK__ARG(in->start),        PROFK__ARG(in->stride),    PROFK__ARG(in->n),
         PROFK__ARG(task->k),    PROFK__ARG(task->rule.kind),  PROFK__RULE(task->rule),   PROFK__ARG(words),
-        PROFK__ARG(rows),       PROFK__ARG(list),             PROFK__ARG(task->results), PROFK__ARG(values),
+        PROFK__ARG(rows),       PROFK__ARG(list),             PROFK__ARG(results),       PROFK__ARG(values),
         PROFK__ARG(indices),    PROFK__ARG(indices),          PROFK__ARG(names),         PROFK__ARG(has_names),
     };
     size_t arg_count = PROFK__COUNT(args) - (id == PROFK__KERNEL_walk ? 0 : 2);

@@ -98,7 +98,7 @@ enum { WANT_VALUES = 1, WANT_U32 = 2, WANT_U64 = 4 };
 
 struct profk__output_words profk__output_words(const struct profk__output *output)
 {
-    struct profk__output_words words = {output->values_start, output->indices_start, 0,
+    struct profk__output_words words = {output->values_start, output->indices_start, 0, 0,
                                         output->sort == PROFK_SORT_INDEX};
 
     words.wants |= output->values != NULL ? WANT_VALUES : 0;

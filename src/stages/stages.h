@@ -197,17 +197,19 @@ profk_status profk__stage_refine(struct profk__chain *chain, const struct profk_
 profk_status profk__stage_collect(struct profk__chain *chain, const struct profk__task *task, uint32_t attempt,
                                   uint32_t falls_back, uint32_t starts, cl_mem missed, cl_mem summary);
 
-/* The caller's buffers; values or indices may be NULL. */
+/* The caller's buffers; each may be NULL. */
 struct profk__output {
     cl_mem values, indices;
     uint64_t values_start, indices_start;
-    uint32_t sort, index; /* PROFK_SORT_*, PROFK_INDEX_* */
-    uint32_t pad;         /* 1: places beyond a row's winners get index all ones and value 0 */
+    cl_mem row_results;         /* written by a stage that certifies and writes a row in one launch */
+    uint64_t row_results_start; /* number of the first in it */
+    uint32_t sort, index;       /* PROFK_SORT_*, PROFK_INDEX_* */
+    uint32_t pad;               /* 1: places beyond a row's winners get index all ones and value 0 */
 };
 
 /* pk_output of cl/order.clh */
 struct profk__output_words {
-    uint64_t values_start, indices_start;
+    uint64_t values_start, indices_start, results_start;
     uint32_t wants, by_index;
 };
 struct profk__output_words profk__output_words(const struct profk__output *output);
@@ -244,8 +246,8 @@ enum profk__file profk__stage_rows_file(const struct profk__spec *spec, uint64_t
 /* Can the rows' kernel sort the winners itself and write them out?  Else they go to `winners` and the sort stage follows. */
 int profk__stage_rows_finishes(const struct profk__spec *spec, uint32_t k);
 
-/* A work-group selects each row, or each of its parts and then the row, and certifies it.  n < 2^31.  Rows in several
- * pieces: cut.kept is not 0.  What parts leave stands in `winners` and `other`, which are of cut.kept pairs a row. */
+/* A work-group selects each row, or each of its parts and then the row, and certifies it: in output->row_results, if that
+ * is there and it finishes, else in task->results.  n < 2^31.  Rows in several pieces: cut.kept is not 0.  What parts leave stands in `winners` and `other`, which are of cut.kept pairs a row. */
 profk_status profk__stage_rows(struct profk__chain *chain, const struct profk__task *task, struct profk__pieces pieces,
                                const struct profk__output *output, struct profk__pairs winners,
                                struct profk__pairs other);

@@ -1012,7 +1012,7 @@ static void collect_lists_and_counts(void **unused)
 
 /* ---- output: what sort and rows write ---- */
 
-enum { VALUES_START = 3, INDICES_START = 2, WANT_VALUES = 1, WANT_INDICES = 2 };
+enum { VALUES_START = 3, INDICES_START = 2, RESULTS_START = 3, WANT_VALUES = 1, WANT_INDICES = 2 };
 
 struct written {
     struct profk__output io;
@@ -1183,6 +1183,17 @@ static void select_on_host(const struct job *job, const uint64_t *x, struct pair
 
 enum { INPUT_ROWS = 3, INPUT_ROWS_MAX = 40 };
 
+static void check_certified(const struct job *job, const profk_row *results, uint32_t attempts)
+{
+    for (uint32_t row = 0; row < job->task.rows; row++) {
+        const profk_row *result = &results[row];
+        if (job_serves(job, row))
+            CHECK(result->status == PROFK_ROW_CERTIFIED && result->attempts == attempts && result->R == 0);
+        else
+            CHECK(untouched_bytes(result, sizeof *result));
+    }
+}
+
 static void check_results(const struct job *job, uint32_t attempts, bool sets_winners)
 {
     struct profk__row_state states[INPUT_ROWS_MAX];
@@ -1190,14 +1201,23 @@ static void check_results(const struct job *job, uint32_t attempts, bool sets_wi
 
     get_results(job, results);
     get_states(job, states);
-    for (uint32_t row = 0; row < job->task.rows; row++) {
-        if (!job_serves(job, row)) {
-            CHECK(untouched_bytes(&results[row], sizeof results[row]));
-            continue;
-        }
-        CHECK(results[row].status == PROFK_ROW_CERTIFIED && results[row].attempts == attempts && results[row].R == 0);
-        CHECK(!sets_winners || states[row].winners == job->task.k);
-    }
+    check_certified(job, results, attempts);
+    for (uint32_t row = 0; row < job->task.rows && sets_winners; row++)
+        CHECK(!job_serves(job, row) || states[row].winners == job->task.k);
+}
+
+/* The caller's row results, which go before the workspace's. */
+static void check_callers_results(const struct job *job, cl_mem buffer)
+{
+    profk_row results[RESULTS_START + INPUT_ROWS_MAX + 2];
+    const size_t first = RESULTS_START + (size_t)job->task.first_row;
+
+    CHECK(first + job->task.rows <= COUNT(results));
+    download_bytes(buffer, (first + job->task.rows) * sizeof *results, results);
+    CHECK(untouched_bytes(results, first * sizeof *results));
+    check_certified(job, results + first, 1);
+    get_results(job, results);
+    CHECK(untouched_bytes(results, job->task.rows * sizeof *results));
 }
 
 /* Winners that went to their buffer, in any sequence or in index order, as expected. */
@@ -1252,7 +1272,7 @@ enum arrangement {
     ASCENDING, /* the best come last, and each goes before all that came earlier */
     DESCENDING,
     SAW, /* the best stand at every 64th place */
-    ARRANGEMENTS
+    NEAR, /* many differ in their lower bits only */
 };
 
 struct input {
@@ -1262,6 +1282,26 @@ struct input {
     bool has_base;
     enum arrangement arrangement;
 };
+
+/* Elements near one element or zero, but for their sign or for all bits, or each near the one before. */
+static void bring_near(const struct input *input, const struct kit *kit, uint64_t *state, uint64_t *row)
+{
+    enum { NEAR_ONE, NEAR_ZERO, TWINS, HOWS };
+    const uint32_t bits = 8 * kit->config.width_nbytes, bits_max = bits == 8 ? 7 : 14;
+    const uint64_t all = UINT64_MAX >> (64 - bits);
+    const uint64_t low = UINT64_C(1) << random_below(state, 1 + random_below(state, bits_max));
+    const uint64_t others = random_below(state, 2) == 0 ? 16 : UINT64_MAX; /* one in so many is of another kind */
+    const uint64_t how = random_below(state, HOWS), middle = how == NEAR_ONE ? row[0] : 0;
+    const uint64_t turns[] = {0, 0, all ^ all >> 1, all}, turns_count = 1 + random_below(state, COUNT(turns));
+
+    for (uint64_t i = 1; i < input->n; i++) {
+        uint64_t turned = turns[random_below(state, turns_count)];
+        if (how == TWINS && i % 2 != 0)
+            row[i] = row[i - 1] ^ random_below(state, low);
+        else if (how != TWINS && random_below(state, others) != 0)
+            row[i] = middle ^ turned ^ random_below(state, low);
+    }
+}
 
 static void arrange(const struct input *input, struct rule rule, uint64_t *row)
 {
@@ -1296,7 +1336,10 @@ static struct pair *open_input(struct job *job, const struct kit *kit, uint64_t 
     CHECK(input->rows <= INPUT_ROWS_MAX);
     random_elements(rule.type, state, variety, (size_t)(input->rows * stride), x);
     for (uint32_t row = 0; row < input->rows && input->arrangement != SHUFFLED; row++)
-        arrange(input, rule, x + row * stride);
+        if (input->arrangement == NEAR)
+            bring_near(input, kit, state, x + row * stride);
+        else
+            arrange(input, rule, x + row * stride);
     job_open(job, kit, rule, service, input->rows, n, stride, input->k, 2);
     job->index_base = input->has_base ? random_base(kit, n, state) : 0;
     job_load(job, x, (uint32_t)random_below(state, 9), input->parts, state);
@@ -1346,10 +1389,17 @@ static void check_rows(const struct kit *kit, uint64_t *state, enum service serv
     cut_rows(&job, state);
     winners = new_pairs(&job, (size_t)input->rows * (finishes ? job.task.row_cut.kept : k));
     other = new_pairs(&job, (size_t)input->rows * job.task.row_cut.kept);
+    if (finishes && random_below(state, 2) == 0) {
+        out.io.row_results_start = RESULTS_START;
+        out.io.row_results = upload_canaries((RESULTS_START + job.task.first_row + input->rows) * sizeof(profk_row));
+    }
     at_job(&job, "rows");
     CHECK_OK(profk__stage_rows(&job.chain, &job.task, pieces, &out.io, winners, other));
     job_wait(&job);
-    check_results(&job, 1, !finishes);
+    if (out.io.row_results != NULL)
+        check_callers_results(&job, out.io.row_results);
+    else
+        check_results(&job, 1, !finishes);
     if (!finishes) {
         check_winners(&job, winners, expected, false);
     } else if (sort == PROFK_SORT_NONE) {
@@ -1404,7 +1454,7 @@ static void run_solo(const struct kit *kit, uint64_t *state)
         const uint32_t n = sizes[i], ks[] = {1, 4, 5, 8, 9, 64, n / 2 + 1, n - 1, n, most,
                                              1 + (uint32_t)random_below(state, n)};
         for (size_t j = 0; j < COUNT(ks); j++) {
-            for (enum arrangement arrangement = SHUFFLED; arrangement < ARRANGEMENTS; arrangement++, turn++) {
+            for (enum arrangement arrangement = SHUFFLED; arrangement <= SAW; arrangement++, turn++) {
                 const uint32_t rows = n < 600 ? 1 + (uint32_t)random_below(state, INPUT_ROWS_MAX) : 2;
                 const struct input input = {rows, 1 + turn % 2 * (uint32_t)random_below(state, PIECES_MAX), n, ks[j],
                                             false, arrangement};
@@ -1422,20 +1472,45 @@ static void run_solo(const struct kit *kit, uint64_t *state)
                WANT_VALUES | WANT_INDICES);
 }
 
-static void rows_alone_select_whole_rows(void **unused)
+/* Short rows in which the upper bits of keys do not tell (cl/briefs.clh). */
+static void run_near(const struct kit *kit, uint64_t *state)
+{
+    const uint32_t count = (options.small ? 20u : 80u) * (kit->config.width_nbytes == 4 ? 12 : 1);
+
+    for (uint32_t i = 0; i < count; i++) {
+        const uint32_t n = 1 + (uint32_t)random_below(state, i % 4 == 0 ? 8 : i % 4 == 1 ? 20 : options.small ? 70 : 512);
+        const uint32_t most = n < 8 ? n : 8 + i % 2, k = 1 + (uint32_t)random_below(state, most < n ? most : n);
+        const uint32_t rows = 1 + (uint32_t)random_below(state, i % 2 == 0 ? 2 : INPUT_ROWS_MAX);
+        const struct input input = {rows, 1, n, k, false, i % 3 == 0 ? SHUFFLED : NEAR};
+        check_rows(kit, state, SERVE_ALL, &input, PROFK_SORT_RANK, WANT_VALUES | WANT_INDICES);
+    }
+}
+
+static void in_work_groups_of_one(void (*run)(const struct kit *kit, uint64_t *state))
 {
     static const struct config solo_configs[] = {
         {1, 4, 4, 16, 1, 0}, {1, 1, 8, 16, 1, 0}, {1, 2, 4, 16, 1, 0}, {1, 8, 4, 8, 1, 0}};
 
-    (void)unused;
     for (size_t i = 0; i < COUNT(solo_configs); i++) {
         uint64_t state = inputs_mix(options.seed, i);
         struct kit kit;
         kit_open(&kit, &solo_configs[i], 0, FILE_BIT(SOLO));
         if (kit.spec.wg[PROFK__FILE_SOLO] == 1)
-            run_solo(&kit, &state);
+            run(&kit, &state);
         kit_close(&kit);
     }
+}
+
+static void rows_alone_select_whole_rows(void **unused)
+{
+    (void)unused;
+    in_work_groups_of_one(run_solo);
+}
+
+static void rows_alone_tell_near_keys(void **unused)
+{
+    (void)unused;
+    in_work_groups_of_one(run_near);
 }
 
 /* Runs the full selection of a job and frees what is expected of it. */
@@ -1557,6 +1632,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(sort_orders_and_pads),
         cmocka_unit_test(rows_selects_whole_rows),
         cmocka_unit_test(rows_alone_select_whole_rows),
+        cmocka_unit_test(rows_alone_tell_near_keys),
         cmocka_unit_test(full_selects_from_the_input),
         cmocka_unit_test(full_skips_nothing_that_is_wanted),
     };
