@@ -173,8 +173,9 @@ typedef pk_bits pk_slot;
 typedef PK_SLOTS pk_slots;
 
 #define PK_GROUPS 1024u                                /* maxima, at most */
-#define PK_AHEAD ((1u << 17) / (PK_WIDTH_BITS / 8u))   /* elements that are looked at for a first bound, */
-#define PK_AHEAD_MAX (4u * PK_AHEAD)                   /* and for a better one: they stay in the second cache */
+#define PK_AHEAD ((1u << 17) / (PK_WIDTH_BITS / 8u))   /* elements that are looked at for a bound, at least */
+#define PK_AHEAD_MAX (4u * PK_AHEAD)                   /* and at most: they stay in the second cache */
+#define PK_AHEAD_A_WINNER 1024u /* for a first one: what passes a worse bound takes longer than looking at these */
 
 PK_DEFINE_LANES(pk_add_slots, pk_slots, +)
 
@@ -342,11 +343,12 @@ PK_INLINE bool pk_keep(pk_walker *walker, pk_found *found, pk_rule rule)
 PK_INLINE void pk_walk(pk_walker *walker, uint n, __local pk_slots *maxima, uint kind, pk_rule rule)
 {
     uint whole = n - n % PK_VEC, bound_at = 0, step;
+    uint ahead_first = clamp(PK_AHEAD_A_WINNER * walker->k, PK_AHEAD, PK_AHEAD_MAX);
     pk_prefilter filter;
     pk_found found;
 
     found.count = 0;
-    pk_look_ahead(walker, 0, min(whole, PK_AHEAD) / PK_VEC, maxima, kind, rule);
+    pk_look_ahead(walker, 0, min(whole, ahead_first) / PK_VEC, maxima, kind, rule);
     pk_prefilter_of((pk_bits)walker->bound, rule, kind, &filter);
     for (uint at = 0; at < whole && !walker->ended; at += step) {
         uint rows = min((whole - at) / PK_VEC, PK_BATCH * PK_BLOCK), blocks = rows / PK_BLOCK;
