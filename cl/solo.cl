@@ -7,8 +7,8 @@
  *                    profk_walk selects from what the parts keep
  *
  * Columns.  A place of a sequence is a vector that holds a pair of each row, so sorting networks over such places sort
- * all the rows at once (columns.clh).  As many columns as there are winners, or a few more, are sorted, held against the
- * best so far, and the better half of both stays.  Up to eight winners stand in registers, more in local memory; beyond
+ * all the rows at once (columns.clh).  As many columns as there are winners, or a few more, are sorted, held against
+ * the best so far, and the better half of both stays.  Up to eight winners stand in registers, more in local memory; beyond
  * 64 the row must fit there.  Of 32-bit elements words half as wide are tried first where there are few winners
  * (laid.clh, briefs.clh).
  *
@@ -59,7 +59,7 @@ PK_DEFINE_KEYS(pk_vector_keys, PK_JOIN(PK_UNSIGNED, PK_VEC))
 #define PK_STORE(vector, elements) PK_JOIN(vstore, PK_VEC)((vector), 0, (elements))
 
 /*
- * A rough order of elements that costs half as much as keys: that of keys but for NaN, zeros and magnitudes of integers.
+ * A rough order of elements that costs half as much as keys: theirs but for NaN, zeros and magnitudes of integers.
  * (bits & mask) ^ (all ones if negative & fold) ^ flip, as signed integers.
  */
 typedef struct {
