@@ -8,8 +8,8 @@
  *
  * Columns.  A place of a sequence is a vector that holds a pair of each row, so sorting networks over such places sort
  * all the rows at once (columns.clh).  As many columns as there are winners, or a few more, are sorted, held against
- * the best so far, and the better half of both stays.  Up to eight winners stand in registers, more in local memory; beyond
- * 64 the row must fit there.  Of 32-bit elements words half as wide are tried first where there are few winners
+ * the best so far, and the better half of both stays.  Up to eight winners stand in registers, more in local memory;
+ * beyond 64 the row must fit there.  Of 32-bit elements words half as wide are tried first where there are few winners
  * (laid.clh, briefs.clh).
  *
  * Walk.  What is ahead of the work-item falls into groups (element i into group i % groups), and k of the groups'
