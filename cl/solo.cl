@@ -12,13 +12,8 @@
  * beyond 64 the row must fit there.  Of 32-bit elements words half as wide are tried first where there are few winners
  * (laid.clh, briefs.clh).
  *
- * Walk.  What is ahead of the work-item falls into groups (element i into group i % groups), and k of the groups'
- * maxima are not below the k-th greatest of these maxima: a bound that k elements reach, and few more if there are 4 k
- * groups.  The raw test of prefilter.clh finds the vectors that may reach it; their keys are held against it and what
- * reaches it is kept, in ascending index.  Where room runs out the k best of what was kept stay, the bound becomes the
- * successor of the last of them, since a tie goes to the lower index, and a bound is looked for ahead again.
- * The k best of a part are kept in ascending index, too: one behind the other they are a row in which places are in the
- * order of indices.
+ * Walk.  The k best of a part are kept in ascending index: one behind the other they are a row in which places are in
+ * the order of indices (walk.clh).
  *
  * PK_LOCAL_PAIRS  pairs that a walk keeps; k is at most half of it
  */
@@ -158,282 +153,7 @@ PK_KERNEL void profk_columns(__global const pk_bits *input, ulong start, ulong s
 
 /* ---- walk ---- */
 
-/* Keys as a walk keeps them: in slots, so that a vector of them can count. */
-#if PK_WIDTH_BITS == 8
-typedef ushort pk_slot;
-#define PK_SLOT_BITS 16u
-#define PK_SLOTS PK_JOIN(ushort, PK_VEC)
-#define PK_TO_SLOTS convert_ushort16
-#else
-typedef pk_bits pk_slot;
-#define PK_SLOT_BITS PK_WIDTH_BITS
-#define PK_SLOTS PK_JOIN(PK_UNSIGNED, PK_VEC)
-#define PK_TO_SLOTS(vector) (vector)
-#endif
-typedef PK_SLOTS pk_slots;
-
-#define PK_GROUPS 1024u                                /* maxima, at most */
-#define PK_AHEAD ((1u << 17) / (PK_WIDTH_BITS / 8u))   /* elements that are looked at for a bound, at least */
-#define PK_AHEAD_MAX (4u * PK_AHEAD)                   /* and at most: they stay in the second cache */
-#define PK_AHEAD_A_WINNER 1024u /* for a first one: what passes a worse bound takes longer than looking at these */
-
-PK_DEFINE_LANES(pk_add_slots, pk_slots, +)
-
-/*
- * All ones, that is -1, where a relation of two vectors of slots holds.  Sums of it are negated at their end: from a
- * difference LLVM makes a sum of ones, which Oclgrind 21.10 takes for 255.
- */
-#define PK_TRUE(relation) PK_AS(PK_SLOTS)(relation)
-
-typedef struct {
-    __global const pk_bits *elements;
-    __local pk_slot *keys; /* of what is kept, in ascending index */
-    __local uint *index;
-    uint count, k;
-    pk_slot bound; /* what has a lower key is not of the k best */
-    bool ended;    /* nothing behind is of the k best */
-} pk_walker;
-
-/* Bits of an element that is roughly there, or of one that is behind it. */
-PK_INLINE pk_vector pk_exactly(pk_vector_signed roughly, pk_rough rough)
-{
-    pk_vector here = PK_AS(PK_JOIN(PK_UNSIGNED, PK_VEC))(roughly) ^ (pk_vector)(rough.flip);
-    pk_vector negative = PK_ALL_ONES(PK_AS_SIGNED(here) < (pk_vector_signed)(0));
-    return here ^ (negative & (pk_vector)(rough.fold));
-}
-
-PK_INLINE uint pk_count(__local const pk_slots *keys, uint vectors, pk_slot least)
-{
-    pk_slots sum = (pk_slots)(0);
-
-    for (uint v = 0; v < vectors; v++)
-        sum += PK_TRUE(keys[v] >= (pk_slots)(least));
-    return pk_add_slots((pk_slots)(0) - sum);
-}
-
-/* The bits in which keys differ. */
-PK_INLINE pk_slot pk_differing(__local const pk_slot *keys, uint count)
-{
-    pk_slot first = keys[0], differ = 0;
-
-    for (uint i = 1; i < count; i++)
-        differ |= keys[i] ^ first;
-    return differ;
-}
-
-/*
- * Finds, bit by bit, a bound that `rank` or more of `count` keys reach; *reach: how many.  It is the key of that rank,
- * or lower where at most `enough` reach it.  The vectors are filled up with 0.
- */
-PK_INLINE pk_slot pk_bound_of(__local const pk_slots *keys, uint vectors, uint count, uint rank, uint enough,
-                              uint *reach)
-{
-    __local const pk_slot *of_lane = (__local const pk_slot *)keys;
-    uint bits = PK_SLOT_BITS - (uint)clz(pk_differing(of_lane, count));
-    pk_slot bound = bits == PK_SLOT_BITS ? 0 : (pk_slot)(of_lane[0] >> bits << bits);
-
-    *reach = count;
-    for (uint bit = bits; bit > 0 && *reach > enough; bit--) {
-        pk_slot higher = bound | (pk_slot)((pk_slot)1 << (bit - 1u));
-        uint here = pk_count(keys, vectors, higher);
-        bound = here >= rank ? higher : bound;
-        *reach = here >= rank ? here : *reach;
-    }
-    return bound;
-}
-
-/* Fills the last vector up with 0 and returns the number of vectors. */
-PK_INLINE uint pk_fill_up(__local pk_slot *keys, uint count)
-{
-    uint vectors = (count + PK_VEC - 1u) / PK_VEC;
-
-    for (uint i = count; i < vectors * PK_VEC; i++)
-        keys[i] = 0;
-    return vectors;
-}
-
-/* Keeps the k best of what was kept. */
-PK_INLINE void pk_compact(pk_walker *walker)
-{
-    uint k = walker->k, reach, to = 0;
-    uint vectors = pk_fill_up(walker->keys, walker->count);
-    __local const void *keys = walker->keys;
-    pk_slot bound = pk_bound_of((__local const pk_slots *)keys, vectors, walker->count, k, k, &reach);
-    pk_slot least = (pk_slot)PK_ALL;
-    /* If more than k reach it, it is the k-th key: so many of them are among the k. */
-    uint ties = reach == k || bound == PK_ALL ? k : k - pk_count((__local const pk_slots *)keys, vectors, (pk_slot)(bound + 1u));
-
-    for (uint i = 0; i < walker->count; i++) {
-        pk_slot key = walker->keys[i];
-        uint index = walker->index[i];
-        uint is_tie = key == bound;
-        uint stays = (key > bound) | (is_tie & (uint)(ties > 0));
-
-        ties -= is_tie & stays;
-        walker->keys[to] = key;
-        walker->index[to] = index;
-        least = stays && key < least ? key : least;
-        to += stays;
-    }
-    walker->count = k;
-    walker->ended = least == (pk_slot)PK_ALL;
-    walker->bound = walker->ended ? least : (pk_slot)(least + 1u);
-}
-
-/*
- * Looks for a better bound among `vectors` vectors, with 4 k groups, or fewer if k is large.  What is left
- * at the end, fewer elements than there are groups, is not looked at.  Maxima are found in a rough order: whichever
- * element stands for its group, a bound that k of them reach is one that k elements reach.
- */
-PK_INLINE void pk_look_ahead(pk_walker *walker, uint from, uint vectors, __local pk_slots *maxima, uint kind, pk_rule rule)
-{
-    uint lines = 64u / PK_VEC, reach;
-    __global const pk_bits *elements = walker->elements + from;
-    __local void *start = maxima;
-    __local pk_vector_signed *best = (__local pk_vector_signed *)start;
-    pk_rough rough = pk_rough_of(kind, rule);
-
-    while (lines * PK_VEC < 4u * walker->k && lines < PK_GROUPS / PK_VEC)
-        lines *= 2u;
-    if (vectors < 2u * lines)
-        return;
-    for (uint line = 0; line < lines; line++)
-        best[line] = pk_roughly(PK_LOAD(elements + line * PK_VEC), rough);
-    for (uint v = lines; v + lines <= vectors; v += lines)
-        for (uint line = 0; line < lines; line += 4u) { /* four at a time, so that loads overlap */
-            __global const pk_bits *here = elements + (v + line) * PK_VEC;
-            pk_vector_signed a = max(best[line], pk_roughly(PK_LOAD(here), rough));
-            pk_vector_signed b = max(best[line + 1u], pk_roughly(PK_LOAD(here + PK_VEC), rough));
-            pk_vector_signed c = max(best[line + 2u], pk_roughly(PK_LOAD(here + 2 * PK_VEC), rough));
-            pk_vector_signed d = max(best[line + 3u], pk_roughly(PK_LOAD(here + 3 * PK_VEC), rough));
-            best[line] = a;
-            best[line + 1u] = b;
-            best[line + 2u] = c;
-            best[line + 3u] = d;
-        }
-    for (uint line = lines; line-- > 0;) /* downwards: a slot may be wider than an element */
-        maxima[line] = PK_TO_SLOTS(pk_vector_keys(pk_exactly(best[line], rough), rule));
-    walker->bound = max(walker->bound, pk_bound_of(maxima, lines, lines * PK_VEC, walker->k,
-                                                   walker->k + walker->k / 8u, &reach));
-}
-
-/* Keeps what was found and reaches the bound; returns whether that is another one, because what was kept before had
- * become many. */
-PK_INLINE bool pk_keep(pk_walker *walker, pk_found *found, pk_rule rule)
-{
-    bool are_many = walker->count > 2u * walker->k || walker->count + found->count > PK_LOCAL_PAIRS;
-    uint count = found->count, to;
-
-    if (are_many)
-        pk_compact(walker);
-    to = walker->count;
-    for (uint i = 0; i < count; i++) {
-        uint at = found->at[i];
-        pk_slot key = pk_key(walker->elements[at], rule);
-        walker->keys[to] = key;
-        walker->index[to] = at;
-        to += key >= walker->bound ? 1u : 0;
-    }
-    walker->count = to;
-    found->count = 0;
-    return are_many;
-}
-
-/* One walk over the row; what is kept afterwards has the k best. */
-PK_INLINE void pk_walk(pk_walker *walker, uint n, __local pk_slots *maxima, uint kind, pk_rule rule)
-{
-    uint whole = n - n % PK_VEC, bound_at = 0, step;
-    uint ahead_first = clamp(PK_AHEAD_A_WINNER * walker->k, PK_AHEAD, PK_AHEAD_MAX);
-    pk_prefilter filter;
-    pk_found found;
-
-    found.count = 0;
-    pk_look_ahead(walker, 0, min(whole, ahead_first) / PK_VEC, maxima, kind, rule);
-    pk_prefilter_of((pk_bits)walker->bound, rule, kind, &filter);
-    for (uint at = 0; at < whole && !walker->ended; at += step) {
-        uint rows = min((whole - at) / PK_VEC, PK_BATCH * PK_BLOCK), blocks = rows / PK_BLOCK;
-        pk_batch batch = {1u, true};
-
-        if (blocks != 0)
-            batch = pk_test(walker->elements + at, blocks, &filter);
-        rows = blocks == 0 ? rows : PK_BLOCK; /* of a block */
-        step = max(blocks, 1u) * rows * PK_VEC;
-        for (uint hits = batch.hits; hits != 0; hits &= hits - 1u) {
-            uint block = at + pk_lowest(hits) * (PK_BLOCK * PK_VEC), next = block + rows * PK_VEC;
-
-            pk_find(walker->elements, block, rows, &filter, batch.has_second, &found);
-            if (found.count < PK_FOUND || !pk_keep(walker, &found, rule))
-                continue;
-            if (next < max(2u * bound_at, PK_AHEAD)) { /* soon, as if what is ahead were better than what is behind */
-                uint ahead = clamp(2u * (next - bound_at), 4u * PK_GROUPS, PK_AHEAD_MAX);
-                pk_look_ahead(walker, next, min(whole - next, ahead) / PK_VEC, maxima, kind, rule);
-            }
-            pk_prefilter_of((pk_bits)walker->bound, rule, kind, &filter);
-            bound_at = next;
-        }
-    }
-    pk_find_loose(&found, whole, n);
-    pk_keep(walker, &found, rule);
-}
-
-/* Looks for the k best of n elements. */
-PK_INLINE void pk_walk_over(pk_walker *walker, __global const pk_bits *elements, uint n, uint k, uint kind,
-                            pk_rule rule, __local pk_slots *keys, __local uint *index, __local pk_slots *maxima)
-{
-    __local void *start_of_keys = keys;
-
-    walker->elements = elements;
-    walker->keys = (__local pk_slot *)start_of_keys;
-    walker->index = index;
-    walker->count = 0;
-    walker->k = k;
-    walker->bound = 0;
-    walker->ended = false;
-    pk_walk(walker, n, maxima, kind, rule);
-}
-
-/* Where a row's winners go. */
-typedef struct {
-    __global pk_bits *values;
-    __global uint *indices32;
-    __global ulong *indices64;
-    __global const uint *names; /* the index of each element, if has_names, else that is its place */
-    uint has_names;
-    ulong start;
-} pk_sink;
-
-PK_INLINE void pk_put(const pk_walker *walker, const pk_sink *sink, pk_output output, uint rank, uint place)
-{
-    uint index = sink->has_names ? sink->names[place] : place;
-
-    pk_write(sink->values, sink->indices32, sink->indices64, output, sink->start + rank, walker->elements[place],
-             index);
-}
-
-/* Writes what is kept by rank: how many of the others go before it. */
-PK_INLINE void pk_put_ranked(const pk_walker *walker, const pk_sink *sink, pk_output output)
-{
-    uint count = walker->count, vectors = pk_fill_up(walker->keys, count);
-    pk_slot ranks[PK_VEC];
-
-    for (uint v = 0; v < vectors; v++) {
-        uint begin = v * PK_VEC, end = min(begin + PK_VEC, count);
-        pk_slots mine = PK_LOAD(walker->keys + begin), rank = (pk_slots)(0);
-
-        for (uint j = 0; j < begin; j++)
-            rank += PK_TRUE((pk_slots)(walker->keys[j]) >= mine);
-        for (uint j = begin; j < end; j++) {
-            pk_slots other = (pk_slots)(walker->keys[j]), behind = (pk_slots)((pk_slot)(j - begin));
-            rank += PK_TRUE((other > mine) | ((other == mine) & (PK_LANE_NUMBERS(pk_slots) > behind)));
-        }
-        for (uint j = end; j < count; j++)
-            rank += PK_TRUE((pk_slots)(walker->keys[j]) > mine);
-        PK_STORE((pk_slots)(0) - rank, ranks);
-        for (uint i = begin; i < end; i++)
-            if (ranks[i - begin] < walker->k)
-                pk_put(walker, sink, output, (uint)ranks[i - begin], walker->index[i]);
-    }
-}
+#include "walk.clh"
 
 #define PK_WALK_MEMORY                                                                                                 \
     __local pk_slots keys[PK_LOCAL_PAIRS / PK_VEC];                                                                    \
@@ -448,6 +168,7 @@ PK_KERNEL void profk_walk(__global const pk_bits *input, ulong start, ulong stri
 {
     PK_WALK_MEMORY;
     pk_span span = pk_span_of(pk_row_count(rows, list));
+    pk_hint hint = {0, false, span.end - span.begin > 1u ? 0 : ~0u, PK_HINT_RESTS_MIN};
 
     for (ulong task = span.begin; task < span.end; task++) {
         uint row = pk_row_at(rows, list, (uint)task);
@@ -461,7 +182,7 @@ PK_KERNEL void profk_walk(__global const pk_bits *input, ulong start, ulong stri
         sink.has_names = has_names;
         sink.start = (rows.first + row) * k;
 
-        pk_walk_over(&walker, input + start + row * stride, n, k, kind, rule, keys, index, maxima);
+        pk_walk_over(&walker, input + start + row * stride, n, k, kind, rule, keys, index, maxima, &hint);
         if (walker.count > k + (output.by_index ? 0 : k / 2u + 32u))
             pk_compact(&walker);
         if (output.by_index)
@@ -489,9 +210,10 @@ PK_KERNEL void profk_walk_part(__global const pk_bits *input, ulong start, ulong
         uint row = PK_TASK_ROW(task, rows, list), part = PK_TASK_PART(task, rows);
         uint begin = (uint)((ulong)n * part / rows.parts), end = (uint)((ulong)n * (part + 1u) / rows.parts);
         ulong from = start + row * stride + begin, to = (ulong)row * kept_stride + kept_start + part * k;
+        pk_hint none = {0, false, ~0u, 0};
         pk_walker walker;
 
-        pk_walk_over(&walker, input + from, end - begin, k, kind, rule, keys, index, maxima);
+        pk_walk_over(&walker, input + from, end - begin, k, kind, rule, keys, index, maxima, &none);
         if (walker.count > k)
             pk_compact(&walker);
         for (uint i = 0; i < walker.count; i++) {

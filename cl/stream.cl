@@ -54,10 +54,10 @@ PK_INLINE void pk_store(pk_sink sink, pk_found *found, pk_rule rule)
 }
 
 /* Stores what passes of a block of `count` rows from element `at` on. */
-PK_INLINE void pk_block(pk_sink sink, pk_found *found, uint at, uint count, const pk_prefilter *filter, bool has_second,
+PK_INLINE void pk_block(pk_sink sink, pk_found *found, uint at, uint count, const pk_prefilter *filter, bool may_have_second,
                         pk_rule rule)
 {
-    pk_find(sink.elements, at, count, filter, has_second, found);
+    pk_find(sink.elements, at, count, filter, may_have_second, found);
     if (found->count >= PK_FOUND)
         pk_store(sink, found, rule);
 }
@@ -71,7 +71,7 @@ PK_INLINE void pk_walk(pk_sink sink, pk_found *found, uint at, uint vectors, con
         here = min(blocks, PK_BATCH);
         pk_batch batch = pk_test(sink.elements + at, here, filter);
         for (uint hits = batch.hits; hits != 0; hits &= hits - 1u)
-            pk_block(sink, found, at + pk_lowest(hits) * (PK_BLOCK * PK_VEC), PK_BLOCK, filter, batch.has_second, rule);
+            pk_block(sink, found, at + pk_lowest(hits) * (PK_BLOCK * PK_VEC), PK_BLOCK, filter, batch.may_have_second, rule);
     }
     if (rest != 0)
         pk_block(sink, found, at, rest, filter, true, rule);

@@ -18,9 +18,6 @@ static int suits_columns(const struct profk__spec *spec, uint64_t n, uint32_t k)
     return n <= FITS || (k <= FITS_TWICE && n <= n_max && n * k <= COMPARES);
 }
 
-/* Work-groups of solo.cl take many tasks each: a task is short, and starting a work-group takes as long. */
-enum { SOLO_GROUPS_MAX = 1024 };
-
 int profk__stage_rows_finishes(const struct profk__spec *spec, uint32_t k)
 {
     return k <= profk__local_pairs(spec, PROFK__FILE_ROWS);
@@ -64,10 +61,15 @@ static uint32_t parts_of(struct profk__row_cut cut, uint64_t n)
 struct profk__row_cut profk__stage_row_cut(const struct profk__spec *spec, uint32_t compute_units, uint64_t n,
                                            uint32_t k, uint64_t rows)
 {
+    enum { GROUPS_A_UNIT = 64, UNITS_MAX = 1024 }; /* the last to end are a small part of all */
     enum { PIECES = 8 }; /* whose winners are kept until they are joined */
     enum { PART_ELEMENTS = 1 << 16, PART_WINNERS = 64 }; /* worth a launch, and a part leaves k for the last one */
     enum profk__kernel_id id = profk__stage_rows_kernel(spec, n, k);
-    struct profk__row_cut cut = {1, PART_ELEMENTS > PART_WINNERS * k ? PART_ELEMENTS : PART_WINNERS * k, 0};
+    struct profk__row_cut cut = {
+        .groups = GROUPS_A_UNIT * (compute_units < UNITS_MAX ? compute_units : UNITS_MAX),
+        .parts = 1,
+        .part_least = PART_ELEMENTS > PART_WINNERS * k ? PART_ELEMENTS : PART_WINNERS * k,
+    };
 
     if (id == PROFK__KERNEL_walk && rows < compute_units) {
         cut.parts = (uint32_t)(compute_units / rows);
@@ -120,6 +122,12 @@ struct walked {
     uint32_t n, first;
 };
 
+/* Work-groups of one for so many tasks: they take many each, because starting a work-group takes as long as a task. */
+static uint64_t groups_for(const struct profk__task *task, uint64_t tasks)
+{
+    return tasks < task->row_cut.groups ? tasks : task->row_cut.groups;
+}
+
 /* The same in work-groups of one. */
 static profk_status finish_alone(struct profk__chain *chain, const struct profk__task *task,
                                  enum profk__kernel_id id, const struct walked *in, const struct profk__output *output)
@@ -141,8 +149,7 @@ static profk_status finish_alone(struct profk__chain *chain, const struct profk_
     };
     size_t arg_count = PROFK__COUNT(args) - (id == PROFK__KERNEL_walk ? 0 : 2);
 
-    return profk__launch(chain, &task->kernels[id], args, arg_count,
-                         groups < SOLO_GROUPS_MAX ? groups : SOLO_GROUPS_MAX);
+    return profk__launch(chain, &task->kernels[id], args, arg_count, groups_for(task, groups));
 }
 
 /* Each of `parts` parts leaves its k best, in pairs of the row from `start` on. */
@@ -162,7 +169,7 @@ static profk_status walk_parts(struct profk__chain *chain, const struct profk__t
     };
 
     return profk__launch(chain, &task->kernels[PROFK__KERNEL_walk_part], args, PROFK__COUNT(args),
-                         groups < SOLO_GROUPS_MAX ? groups : SOLO_GROUPS_MAX);
+                         groups_for(task, groups));
 }
 
 static struct walked kept_of(const struct profk__task *task, struct profk__pairs kept, uint32_t count)

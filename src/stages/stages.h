@@ -138,8 +138,9 @@ struct profk__pieces {
     struct profk__piece (*next)(const void *from, uint64_t number, uint64_t *first);
 };
 
-/* How rows are cut into parts that are walked at once, so that each core has work. */
+/* How rows go to work-groups of one, and how they are cut into parts that are walked at once, so that each core has work. */
 struct profk__row_cut {
+    uint32_t groups;     /* of a launch, at most: a task is short and tells its group about those behind it */
     uint32_t parts;      /* of a row, at most */
     uint32_t part_least; /* elements of a part, if there are several; at least k */
     uint32_t kept;       /* pairs of a row for what parts leave; 0: a row has one part and comes in one piece */

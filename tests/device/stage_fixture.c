@@ -427,7 +427,7 @@ void job_open(struct job *job, const struct kit *kit, struct rule rule, enum ser
         .rows = rows,
         .listed = rows,
         .list_groups = rows > 4 ? 2 : 1,
-        .row_cut = {1, 1, 0},
+        .row_cut = {1, 1, 1, 0},
         .sort_parts = 1,
         .results = upload_canaries(rows * sizeof(profk_row)),
         .states = upload_canaries(rows * sizeof(struct profk__row_state)),

@@ -1273,6 +1273,7 @@ enum arrangement {
     DESCENDING,
     SAW, /* the best stand at every 64th place */
     NEAR, /* many differ in their lower bits only */
+    APART, /* rows are scaled, flat, or hold few great elements: one tells little about the next */
 };
 
 struct input {
@@ -1318,8 +1319,26 @@ static void arrange(const struct input *input, struct rule rule, uint64_t *row)
                 row[i] = pairs[to++].bits;
     }
     for (size_t i = 0; i < n && input->arrangement != SAW; i++)
-        row[i] = pairs[input->arrangement == DESCENDING ? i : n - 1 - i].bits;
+        row[i] = pairs[input->arrangement == ASCENDING ? n - 1 - i : i].bits;
     free(pairs);
+}
+
+/* A row that is scaled, or all of whose elements are one, or that has about k elements before all others. */
+static void bring_apart(const struct input *input, const struct kit *kit, struct rule rule, uint64_t *state,
+                        uint64_t *row)
+{
+    enum { ALIKE, SCALED, FLAT, FEW, HOWS };
+    const uint64_t how = random_below(state, HOWS), shift = 1 + random_below(state, 8 * kit->config.width_nbytes - 1);
+    const uint64_t few = how == FLAT ? 0 : input->k + random_below(state, 3) - 1;
+
+    if (how == FEW)
+        arrange(input, rule, row);
+    for (uint64_t i = 0; i < input->n; i++) {
+        if (how == SCALED)
+            row[i] >>= shift;
+        if ((how == FLAT || how == FEW) && i >= few)
+            row[i] = row[input->n - 1];
+    }
 }
 
 /* A job over random rows, and their winners by rank. */
@@ -1338,6 +1357,8 @@ static struct pair *open_input(struct job *job, const struct kit *kit, uint64_t 
     for (uint32_t row = 0; row < input->rows && input->arrangement != SHUFFLED; row++)
         if (input->arrangement == NEAR)
             bring_near(input, kit, state, x + row * stride);
+        else if (input->arrangement == APART)
+            bring_apart(input, kit, rule, state, x + row * stride);
         else
             arrange(input, rule, x + row * stride);
     job_open(job, kit, rule, service, input->rows, n, stride, input->k, 2);
@@ -1367,6 +1388,7 @@ static void cut_rows(struct job *job, uint64_t *state)
 
     if (id != PROFK__KERNEL_walk && id != PROFK__KERNEL_columns)
         return;
+    task->row_cut.groups = 1 + (uint32_t)random_below(state, 40);
     task->row_cut.parts = parts;
     task->row_cut.part_least = task->k + (uint32_t)random_below(state, task->n / 2 + 1);
     task->row_cut.kept = (parts + 1 + (uint32_t)random_below(state, 3)) * task->k;
@@ -1486,6 +1508,18 @@ static void run_near(const struct kit *kit, uint64_t *state)
     }
 }
 
+/* Long rows that one work-item walks, each with a bound that the one before hints at, or misled by it. */
+static void run_apart(const struct kit *kit, uint64_t *state)
+{
+    for (uint32_t i = 0; i < (options.small ? 8u : 60u); i++) {
+        const uint32_t n = 600 + (uint32_t)random_below(state, options.small ? 100 : 3000);
+        const uint32_t k = 1 + (uint32_t)random_below(state, n / 40);
+        const uint32_t rows = 2 + (uint32_t)random_below(state, INPUT_ROWS_MAX - 1);
+        const struct input input = {rows, 1, n, k, false, i % 4 == 0 ? SHUFFLED : APART};
+        check_rows(kit, state, SERVE_ALL, &input, PROFK_SORT_RANK, WANT_VALUES | WANT_INDICES);
+    }
+}
+
 static void in_work_groups_of_one(void (*run)(const struct kit *kit, uint64_t *state))
 {
     static const struct config solo_configs[] = {
@@ -1511,6 +1545,12 @@ static void rows_alone_tell_near_keys(void **unused)
 {
     (void)unused;
     in_work_groups_of_one(run_near);
+}
+
+static void rows_alone_go_by_those_before(void **unused)
+{
+    (void)unused;
+    in_work_groups_of_one(run_apart);
 }
 
 /* Runs the full selection of a job and frees what is expected of it. */
@@ -1633,6 +1673,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(rows_selects_whole_rows),
         cmocka_unit_test(rows_alone_select_whole_rows),
         cmocka_unit_test(rows_alone_tell_near_keys),
+        cmocka_unit_test(rows_alone_go_by_those_before),
         cmocka_unit_test(full_selects_from_the_input),
         cmocka_unit_test(full_skips_nothing_that_is_wanted),
     };
