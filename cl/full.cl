@@ -7,6 +7,10 @@
  * above and at that key, profk_full_scan turns the counts into places, and profk_full_emit writes the elements above
  * it and the first ones at it, in index order.  No tie needs a second look: equal keys are taken in index order.
  *
+ * Work-groups of one first guess a range of keys from a sample of a long row (profk_full_guess) and count in it what the
+ * second digit tells of keys from its start on, and the elements above it (profk_full_try).  If these counts say that the
+ * k-th key is in the range (profk_full_confirm), two digits are found by one pass; else the guess is forgotten.
+ *
  * A segment of a chunk is one task; it has fewer than 2^32 elements.  Digits have `bits` bits, 8 or, in work-groups of
  * one, at most 11.  Such groups also count while they choose: where there is one chunk, profk_full_count is not needed.
  */
@@ -39,10 +43,12 @@ PK_INLINE pk_bits pk_mask_above(uint shift, uint bits)
     return shift + bits == PK_WIDTH_BITS ? 0 : (pk_bits)((pk_bits)~(pk_bits)0 << (shift + bits));
 }
 
-/* histogram[((row * parts + part) << bits) + digit], over the chunks up to this one; the first chunk starts it. */
+/* histogram[((row * parts + part) << bits) + digit], over the chunks up to this one; the first chunk starts it.  turn: how
+ * many digits are before this one, or all ones where none may have been found ahead of its turn. */
 PK_KERNEL void profk_full_histogram(__global const pk_bits *input, ulong start, ulong stride, ulong count,
-                                    uint is_first, uint shift, uint bits, pk_rule rule, pk_rows rows, __global const uint *list,
-                                    __global const pk_row *states, __global ulong *histogram)
+                                    uint is_first, uint turn, uint shift, uint bits, pk_rule rule, pk_rows rows,
+                                    __global const uint *list, __global const pk_row *states,
+                                    __global ulong *histogram)
 {
 #if PK_WG == 1
     __local ushort counts[PK_DIGITS_MAX * PK_COPIES];
@@ -61,11 +67,14 @@ PK_KERNEL void profk_full_histogram(__global const pk_bits *input, ulong start, 
         pk_bits prefix = mask == 0 ? 0 : (pk_bits)states[row].prefix;
 
 #if PK_WG == 1
+        if (turn < states[row].found)
+            continue;
         pk_counted counted = {prefix, (pk_bits)~mask, shift, 1u << bits};
         for (uint digit = 0; digit < counted.values && is_first; digit++)
             to[digit] = 0;
         pk_count_alone(elements + segment.begin, (uint)(segment.end - segment.begin), counted, rule, counts, to);
 #else
+        (void)turn;
         for (uint digit = item; digit < PK_DIGITS_MAX; digit += PK_WG)
             counts[digit] = 0;
         PK_BARRIER();
@@ -80,6 +89,16 @@ PK_KERNEL void profk_full_histogram(__global const pk_bits *input, ulong start, 
         PK_BARRIER();
 #endif
     }
+}
+
+/* How often a digit occurs in all segments. */
+PK_INLINE ulong pk_total(__global const ulong *from, uint segments, uint bits, uint digit)
+{
+    ulong total = 0;
+
+    for (uint segment = 0; segment < segments; segment++)
+        total += from[((ulong)segment << bits) + digit];
+    return total;
 }
 
 #if PK_WG == 1
@@ -97,9 +116,27 @@ PK_INLINE void pk_count_above(__global const ulong *from, uint segments, uint va
 }
 #endif
 
+/* The digit of the k-th key: the greatest value such that `remaining` or more elements have it or a greater one.
+ * *remaining: how many of those that have it belong to the k. */
+PK_INLINE uint pk_digit_of(__local const ulong *totals, uint values, ulong *remaining)
+{
+    uint digit = values - 1u;
+
+    for (; *remaining > totals[digit]; digit--)
+        *remaining -= totals[digit];
+    return digit;
+}
+
+PK_INLINE void pk_fix(__global pk_row *state, ulong prefix, ulong remaining)
+{
+    state->prefix = prefix;
+    state->remaining = remaining;
+    state->above_done = state->equal_done = 0;
+}
+
 /* One work-group a row.  The first digit starts the search. */
-PK_KERNEL void profk_full_choose(__global const ulong *histogram, uint segments, uint shift, uint bits, uint k,
-                                 pk_rows rows, __global const uint *list, __global pk_row *states,
+PK_KERNEL void profk_full_choose(__global const ulong *histogram, uint segments, uint turn, uint shift, uint bits,
+                                 uint k, pk_rows rows, __global const uint *list, __global pk_row *states,
                                  __global ulong *counts)
 {
     __local ulong totals[PK_DIGITS_MAX];
@@ -111,34 +148,149 @@ PK_KERNEL void profk_full_choose(__global const ulong *histogram, uint segments,
         __global const ulong *from = histogram + (((ulong)row * segments) << bits);
         uint values = 1u << bits;
 
-        for (uint digit = item; digit < values; digit += PK_WG) {
-            ulong total = 0;
-            for (uint segment = 0; segment < segments; segment++)
-                total += from[((ulong)segment << bits) + digit];
-            totals[digit] = total;
-        }
+#if PK_WG == 1
+        if (turn < states[row].found)
+            continue;
+#endif
+        for (uint digit = item; digit < values; digit += PK_WG)
+            totals[digit] = pk_total(from, segments, bits, digit);
         PK_BARRIER();
         /* every work-item walks the totals, one writes: see search.clh */
         __global pk_row *state = &states[row];
         bool is_first = pk_mask_above(shift, bits) == 0;
-        ulong remaining = is_first ? k : state->remaining;
-        uint digit = values - 1u;
-        for (; remaining > totals[digit]; digit--)
-            remaining -= totals[digit];
-        barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE); /* all have read the state before it is written */
-        if (item == 0) {
-            state->prefix = (is_first ? 0 : state->prefix) | (ulong)digit << shift;
-            state->remaining = remaining;
-            state->above_done = state->equal_done = 0;
-        }
+        ulong prefix = is_first ? 0 : state->prefix, remaining = is_first ? k : state->remaining;
+        uint digit = pk_digit_of(totals, values, &remaining);
 #if PK_WG == 1
+        pk_fix(state, prefix + ((ulong)digit << shift), remaining);
         pk_count_above(from, segments, values, digit, is_first, counts + (ulong)row * segments * 2u);
 #else
+        (void)turn;
         (void)counts;
+        barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE); /* all have read the state before it is written */
+        if (item == 0)
+            pk_fix(state, prefix + ((ulong)digit << shift), remaining);
 #endif
         PK_BARRIER();
     }
 }
+
+#if PK_WG == 1
+/* Narrows a range of a sample, in which totals[] counts and above which `above` are, to what the k-th key is in if its
+ * rank among the sample is `rank`, give or take `spare`; false if the range is too narrow or few values hold much of the
+ * sample: what is in the range is counted one by one. */
+PK_INLINE bool pk_narrow(pk_counted *range, __local const ulong *totals, uint above, uint rank, uint spare, uint sampled)
+{
+    uint first = 0, last = range->values;
+
+    while (last > 0 && above + totals[last - 1u] + spare <= rank)
+        above += (uint)totals[--last];
+    uint reach = above;
+    for (first = last; first > 0 && reach < rank + spare; first--)
+        reach += (uint)totals[first - 1u];
+    range->least += (pk_bits)((pk_bits)first << range->shift);
+    range->span = (pk_bits)((pk_bits)(last - first) << range->shift) - 1u;
+    return above + spare <= rank && reach >= rank + spare && reach - above <= sampled / 16u;
+}
+
+/*
+ * Guesses a range of keys among which the k-th one is, around that of its rank among a sample of `lines` vectors: what
+ * the second digit can tell of, and of that what four times the difference usual of such a rank leaves.
+ */
+PK_INLINE bool pk_guess(pk_lines lines, ulong n, uint k, pk_counted *range, pk_rule rule, __local ulong *totals)
+{
+    uint sampled = lines.count * PK_VEC, rank = (uint)((ulong)k * sampled / n), above, root;
+    pk_bits span = range->span;
+    uint second_up = PK_WIDTH_BITS - (uint)clz(span);
+    pk_counted first = {0, (pk_bits)~(pk_bits)0, second_up, 1u << (PK_WIDTH_BITS - second_up)};
+    ulong remaining = max(rank, 1u);
+
+    pk_count_lines(lines, first, rule, totals);
+    range->least = (pk_bits)((pk_bits)pk_digit_of(totals, first.values, &remaining) << second_up);
+    pk_count_lines(lines, *range, rule, totals);
+    range->least += (pk_bits)((pk_bits)pk_digit_of(totals, range->values, &remaining) << range->shift);
+    range->least -= min(range->least, (pk_bits)(span / 2u));
+    range->least = min(range->least, (pk_bits)~span);
+    above = pk_count_lines(lines, *range, rule, totals);
+    for (root = 0; root * root < rank; root++) {
+    }
+    return pk_narrow(range, totals, above, rank, 4u * root + 2u, sampled);
+}
+
+/* A task a row.  shift, bits: of the second digit. */
+PK_KERNEL void profk_full_guess(__global const pk_bits *input, ulong start, ulong stride, ulong count, uint lines_count,
+                                uint shift, uint bits, uint k, pk_rule rule, pk_rows rows, __global const uint *list,
+                                __global pk_row *states)
+{
+    __local ulong totals[PK_DIGITS_MAX];
+
+    PK_FOR_EACH_TASK(task, rows, list)
+    {
+        uint row = PK_TASK_ROW(task, rows, list);
+        pk_lines lines = {input + start + row * stride, count / lines_count, lines_count};
+        pk_counted range = {0, (pk_bits)~pk_mask_above(shift, bits), shift, 1u << bits};
+        bool is_good = lines.step >= PK_VEC && pk_guess(lines, count, k, &range, pk_apart(rule), totals);
+
+        states[row].found = is_good ? 1u : 0;
+        states[row].prefix = range.least;
+        states[row].remaining = range.span;
+    }
+}
+
+/* profk_full_histogram for the guessed range; counts[.. 2 * part] receives the elements above it. */
+PK_KERNEL void profk_full_try(__global const pk_bits *input, ulong start, ulong stride, ulong count, uint shift,
+                              uint bits, pk_rule rule, pk_rows rows, __global const uint *list,
+                              __global const pk_row *states, __global ulong *histogram, __global ulong *counts)
+{
+    PK_FOR_EACH_TASK(task, rows, list)
+    {
+        uint row = PK_TASK_ROW(task, rows, list), part = PK_TASK_PART(task, rows);
+        ulong place = (ulong)row * rows.parts + part;
+        __global ulong *to = histogram + (place << bits);
+        pk_segment segment = pk_segment_of(count, part, rows.parts);
+        pk_counted counted = {(pk_bits)states[row].prefix, (pk_bits)states[row].remaining, shift, 1u << bits};
+
+        if (states[row].found == 0)
+            continue;
+        for (uint value = 0; value < counted.values; value++)
+            to[value] = 0;
+        counts[2u * place] = pk_count_guessed(input + start + row * stride + segment.begin,
+                                              (uint)(segment.end - segment.begin), counted, rule, to);
+    }
+}
+
+/* A task a row: profk_full_choose for the guessed range, if the k-th key is in it. */
+PK_KERNEL void profk_full_confirm(__global const ulong *histogram, uint segments, uint shift, uint bits, uint k,
+                                  pk_rows rows, __global const uint *list, __global pk_row *states,
+                                  __global ulong *counts)
+{
+    __local ulong totals[PK_DIGITS_MAX];
+
+    PK_FOR_EACH_TASK(task, rows, list)
+    {
+        uint row = PK_TASK_ROW(task, rows, list), values = 1u << bits;
+        __global const ulong *from = histogram + (((ulong)row * segments) << bits);
+        __global ulong *row_counts = counts + (ulong)row * segments * 2u;
+        __global pk_row *state = &states[row];
+        ulong within = 0, above = 0, remaining;
+
+        if (state->found == 0)
+            continue;
+        for (uint digit = 0; digit < values; digit++) {
+            totals[digit] = pk_total(from, segments, bits, digit);
+            within += totals[digit];
+        }
+        for (uint segment = 0; segment < segments; segment++)
+            above += row_counts[2u * segment];
+        state->found = above < k && k <= above + within ? 2u : 0;
+        if (state->found == 0)
+            continue;
+        remaining = k - above;
+        uint digit = pk_digit_of(totals, values, &remaining);
+        pk_fix(state, state->prefix + ((ulong)digit << shift), remaining);
+        pk_count_above(from, segments, values, digit, false, row_counts);
+    }
+}
+#endif
 
 /* Of segment `part` of a row: counts[.. 2 * part] elements above the k-th key, counts[.. 2 * part + 1] at it. */
 PK_KERNEL void profk_full_count(__global const pk_bits *input, ulong start, ulong stride, ulong count, pk_rule rule,

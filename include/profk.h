@@ -216,7 +216,7 @@ typedef struct profk_info {
     double epsilon_row;        /* failure budget of one row and attempt */
     double fail_recall;        /* Pr(R < k), Proposition 2 */
     double fail_overflow;      /* Pr(R > M), Proposition 3 */
-    double passes;             /* reads of the input by such a call, in units of n elements */
+    double passes;             /* reads of the input by such a call, in units of n elements, where guesses come true */
     uint32_t route, filter_shape, tuned, reserved;
 } profk_info;
 

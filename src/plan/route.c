@@ -193,7 +193,7 @@ profk_status profk__route_choose(profk_plan *plan)
     profk_params params = {0};
 
     plan->epsilon_row = epsilon_of_row(p);
-    plan->full_cut = profk__stage_full_cut(&plan->spec, &plan->ctx->device, p->n, p->rows);
+    plan->full_cut = profk__stage_full_cut(&plan->spec, &plan->ctx->device, p->n, (uint32_t)p->k, p->rows);
     if (profk__problem_is_empty(p)) {
         if (p->route == PROFK_ROUTE_AUTO)
             plan->problem.route = PROFK_ROUTE_FULL;

@@ -116,6 +116,13 @@ struct profk__build profk__spec_build(const struct profk__spec *spec, enum profk
     return build;
 }
 
+/* Is a kernel there only where a work-group is one work-item? */
+static int is_for_lone_items(int id)
+{
+    return id == PROFK__KERNEL_alone || id == PROFK__KERNEL_full_guess || id == PROFK__KERNEL_full_try
+        || id == PROFK__KERNEL_full_confirm;
+}
+
 profk_status profk__kernels_create(profk_context *ctx, struct profk__spec *spec, enum profk__file file,
                                    struct profk__kernel *kernels)
 {
@@ -129,7 +136,7 @@ profk_status profk__kernels_create(profk_context *ctx, struct profk__spec *spec,
         cl_int code = CL_SUCCESS;
         if (kernel_table[id].file != file || kernels[id].handle != NULL)
             continue;
-        if (id == PROFK__KERNEL_alone && spec->wg[file] != 1)
+        if (is_for_lone_items(id) && spec->wg[file] != 1)
             continue; /* not in the program */
         kernels[id].handle = clCreateKernel(program, kernel_table[id].name, &code);
         TRY(profk__cl_check(code, "clCreateKernel"));

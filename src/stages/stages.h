@@ -56,6 +56,9 @@ enum profk__file {
     X(columns, SOLO)                                                                                                   \
     X(walk, SOLO)                                                                                                      \
     X(walk_part, SOLO)                                                                                                 \
+    X(full_guess, FULL)                                                                                                \
+    X(full_try, FULL)                                                                                                  \
+    X(full_confirm, FULL)                                                                                              \
     X(full_histogram, FULL)                                                                                            \
     X(full_choose, FULL)                                                                                               \
     X(full_count, FULL)                                                                                                \
@@ -110,7 +113,7 @@ void profk__kernels_store(profk_context *ctx, const struct profk__kernel *kernel
 /* What the stages tell one another of a row; pk_row of cl/row.clh. */
 struct profk__row_state {
     uint64_t tau_key, tau_index;
-    uint32_t cursor, base, winners, reserved;
+    uint32_t cursor, base, winners, found;
     uint64_t prefix, remaining, above_done, equal_done;
 };
 
@@ -258,10 +261,12 @@ struct profk__full_cut {
     uint32_t segments;   /* of a row */
     uint32_t digits;     /* of a key */
     uint32_t digit_bits; /* of the widest digit */
+    uint32_t lines;      /* vectors of a sample from which two digits of a row in one piece are guessed, 0: they are not */
 };
 struct profk__full_cut profk__stage_full_cut(const struct profk__spec *spec, const struct profk__device *device,
-                                             uint64_t n, uint64_t rows);
-struct profk__full_cut profk__stage_full_cut_in(const struct profk__spec *spec, uint64_t n, uint32_t segments);
+                                             uint64_t n, uint32_t k, uint64_t rows);
+struct profk__full_cut profk__stage_full_cut_in(const struct profk__spec *spec, uint64_t n, uint32_t k,
+                                                uint32_t segments);
 
 /*
  * Selects from the input itself and certifies the rows, winners in index order.  histogram and counts hold what the cut
@@ -271,7 +276,7 @@ profk_status profk__stage_full(struct profk__chain *chain, const struct profk__t
                                struct profk__pieces pieces, struct profk__full_cut cut, uint32_t attempts,
                                cl_mem histogram, cl_mem counts, struct profk__pairs winners);
 
-/* Reads of the input and launches of the whole stage for one piece, scratch of one row. */
+/* Reads of the input and launches of the whole stage for one piece, guesses coming true; scratch of one row. */
 uint32_t profk__stage_full_passes(const struct profk__spec *spec, struct profk__full_cut cut);
 uint64_t profk__stage_full_launches(const struct profk__spec *spec, struct profk__full_cut cut);
 uint64_t profk__stage_full_histogram_nbytes(struct profk__full_cut cut);

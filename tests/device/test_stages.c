@@ -1274,6 +1274,8 @@ enum arrangement {
     SAW, /* the best stand at every 64th place */
     NEAR, /* many differ in their lower bits only */
     APART, /* rows are scaled, flat, or hold few great elements: one tells little about the next */
+    SPREAD, /* random in their lower bits, those that have one or two digits less */
+    LYING, /* the same, but what a guess looks at is all above the rest, or below it */
 };
 
 struct input {
@@ -1282,6 +1284,7 @@ struct input {
     uint32_t k;
     bool has_base;
     enum arrangement arrangement;
+    uint32_t lines; /* vectors from which a guess is made */
 };
 
 /* Elements near one element or zero, but for their sign or for all bits, or each near the one before. */
@@ -1341,6 +1344,23 @@ static void bring_apart(const struct input *input, const struct kit *kit, struct
     }
 }
 
+/* Numbers that have their first eight or nine bits in common. */
+static void bring_spread(const struct input *input, const struct kit *kit, uint64_t *state, uint64_t *row)
+{
+    const uint32_t bits = 8 * kit->config.width_nbytes, vector = bits == 64 ? 8 : 16;
+    const uint64_t all = UINT64_MAX >> (64 - bits), low = all >> (8 + random_below(state, 2));
+    const uint64_t middle = (all >> 2 ^ (random_below(state, 2) == 0 ? all ^ all >> 1 : 0)) & ~low;
+    const uint64_t half = low ^ low >> 1, seen = random_below(state, 2) == 0 ? half : 0;
+    const uint64_t step = input->lines != 0 ? input->n / input->lines : input->n;
+
+    for (uint64_t i = 0; i < input->n; i++) {
+        bool is_seen = i / step < input->lines && i % step < vector;
+        row[i] = middle | (inputs_random(state) & low);
+        if (input->arrangement == LYING)
+            row[i] = (row[i] & ~half) | (is_seen ? seen : seen ^ half);
+    }
+}
+
 /* A job over random rows, and their winners by rank. */
 static struct pair *open_input(struct job *job, const struct kit *kit, uint64_t *state, enum service service,
                                const struct input *input)
@@ -1357,6 +1377,8 @@ static struct pair *open_input(struct job *job, const struct kit *kit, uint64_t 
     for (uint32_t row = 0; row < input->rows && input->arrangement != SHUFFLED; row++)
         if (input->arrangement == NEAR)
             bring_near(input, kit, state, x + row * stride);
+        else if (input->arrangement == SPREAD || input->arrangement == LYING)
+            bring_spread(input, kit, state, x + row * stride);
         else if (input->arrangement == APART)
             bring_apart(input, kit, rule, state, x + row * stride);
         else
@@ -1443,17 +1465,17 @@ static void run_rows(const struct kit *kit, uint64_t *state)
         const uint32_t n = sizes[i], ks[] = {1, (n + 1) / 2, n, 1 + (uint32_t)random_below(state, n)};
         for (size_t j = 0; j < COUNT(ks); j++) {
             uint32_t both = WANT_VALUES | WANT_INDICES, one = j % 2 == 0 ? WANT_VALUES : WANT_INDICES;
-            const struct input input = {INPUT_ROWS, 1, n, ks[j], false, SHUFFLED};
+            const struct input input = {INPUT_ROWS, 1, n, ks[j], false, SHUFFLED, 0};
             check_rows(kit, state, SERVE_ALL, &input, PROFK_SORT_RANK, both);
             check_rows(kit, state, SERVE_LIST, &input, PROFK_SORT_INDEX, one);
             check_rows(kit, state, SERVE_ALL, &input, PROFK_SORT_NONE, both);
         }
     }
-    check_rows(kit, state, SERVE_NONE, &(struct input){INPUT_ROWS, 1, 9, 4, false, SHUFFLED}, PROFK_SORT_RANK,
+    check_rows(kit, state, SERVE_NONE, &(struct input){INPUT_ROWS, 1, 9, 4, false, SHUFFLED, 0}, PROFK_SORT_RANK,
                WANT_VALUES | WANT_INDICES);
     for (uint32_t i = 0; options.small && i < 2; i++) /* too long for local memory; the winners fit, or do not */
         check_rows(kit, state, SERVE_LIST,
-                   &(struct input){INPUT_ROWS, 1, local + 1, i == 0 ? 5 : local + 1, false, SHUFFLED}, PROFK_SORT_RANK,
+                   &(struct input){INPUT_ROWS, 1, local + 1, i == 0 ? 5 : local + 1, false, SHUFFLED, 0}, PROFK_SORT_RANK,
                    WANT_VALUES | WANT_INDICES);
 }
 
@@ -1479,7 +1501,7 @@ static void run_solo(const struct kit *kit, uint64_t *state)
             for (enum arrangement arrangement = SHUFFLED; arrangement <= SAW; arrangement++, turn++) {
                 const uint32_t rows = n < 600 ? 1 + (uint32_t)random_below(state, INPUT_ROWS_MAX) : 2;
                 const struct input input = {rows, 1 + turn % 2 * (uint32_t)random_below(state, PIECES_MAX), n, ks[j],
-                                            false, arrangement};
+                                            false, arrangement, 0};
                 enum profk__kernel_id id = profk__stage_rows_kernel(&kit->spec, n, ks[j]);
                 if (ks[j] < 1 || ks[j] > n || (id != PROFK__KERNEL_columns && id != PROFK__KERNEL_walk))
                     continue;
@@ -1490,7 +1512,7 @@ static void run_solo(const struct kit *kit, uint64_t *state)
             }
         }
     }
-    check_rows(kit, state, SERVE_NONE, &(struct input){INPUT_ROWS, 1, 9, 4, false, SHUFFLED}, PROFK_SORT_RANK,
+    check_rows(kit, state, SERVE_NONE, &(struct input){INPUT_ROWS, 1, 9, 4, false, SHUFFLED, 0}, PROFK_SORT_RANK,
                WANT_VALUES | WANT_INDICES);
 }
 
@@ -1503,7 +1525,7 @@ static void run_near(const struct kit *kit, uint64_t *state)
         const uint32_t n = 1 + (uint32_t)random_below(state, i % 4 == 0 ? 8 : i % 4 == 1 ? 20 : options.small ? 70 : 512);
         const uint32_t most = n < 8 ? n : 8 + i % 2, k = 1 + (uint32_t)random_below(state, most < n ? most : n);
         const uint32_t rows = 1 + (uint32_t)random_below(state, i % 2 == 0 ? 2 : INPUT_ROWS_MAX);
-        const struct input input = {rows, 1, n, k, false, i % 3 == 0 ? SHUFFLED : NEAR};
+        const struct input input = {rows, 1, n, k, false, i % 3 == 0 ? SHUFFLED : NEAR, 0};
         check_rows(kit, state, SERVE_ALL, &input, PROFK_SORT_RANK, WANT_VALUES | WANT_INDICES);
     }
 }
@@ -1515,12 +1537,12 @@ static void run_apart(const struct kit *kit, uint64_t *state)
         const uint32_t n = 600 + (uint32_t)random_below(state, options.small ? 100 : 3000);
         const uint32_t k = 1 + (uint32_t)random_below(state, n / 40);
         const uint32_t rows = 2 + (uint32_t)random_below(state, INPUT_ROWS_MAX - 1);
-        const struct input input = {rows, 1, n, k, false, i % 4 == 0 ? SHUFFLED : APART};
+        const struct input input = {rows, 1, n, k, false, i % 4 == 0 ? SHUFFLED : APART, 0};
         check_rows(kit, state, SERVE_ALL, &input, PROFK_SORT_RANK, WANT_VALUES | WANT_INDICES);
     }
 }
 
-static void in_work_groups_of_one(void (*run)(const struct kit *kit, uint64_t *state))
+static void in_work_groups_of_one(enum profk__file file, void (*run)(const struct kit *kit, uint64_t *state))
 {
     static const struct config solo_configs[] = {
         {1, 4, 4, 16, 1, 0}, {1, 1, 8, 16, 1, 0}, {1, 2, 4, 16, 1, 0}, {1, 8, 4, 8, 1, 0}};
@@ -1528,8 +1550,8 @@ static void in_work_groups_of_one(void (*run)(const struct kit *kit, uint64_t *s
     for (size_t i = 0; i < COUNT(solo_configs); i++) {
         uint64_t state = inputs_mix(options.seed, i);
         struct kit kit;
-        kit_open(&kit, &solo_configs[i], 0, FILE_BIT(SOLO));
-        if (kit.spec.wg[PROFK__FILE_SOLO] == 1)
+        kit_open(&kit, &solo_configs[i], 0, 1u << file);
+        if (kit.spec.wg[file] == 1)
             run(&kit, &state);
         kit_close(&kit);
     }
@@ -1538,47 +1560,64 @@ static void in_work_groups_of_one(void (*run)(const struct kit *kit, uint64_t *s
 static void rows_alone_select_whole_rows(void **unused)
 {
     (void)unused;
-    in_work_groups_of_one(run_solo);
+    in_work_groups_of_one(PROFK__FILE_SOLO, run_solo);
 }
 
 static void rows_alone_tell_near_keys(void **unused)
 {
     (void)unused;
-    in_work_groups_of_one(run_near);
+    in_work_groups_of_one(PROFK__FILE_SOLO, run_near);
 }
 
 static void rows_alone_go_by_those_before(void **unused)
 {
     (void)unused;
-    in_work_groups_of_one(run_apart);
+    in_work_groups_of_one(PROFK__FILE_SOLO, run_apart);
 }
 
-/* Runs the full selection of a job and frees what is expected of it. */
-static void full(struct job *job, uint32_t segments, struct pair *expected)
+/* Rows of a job whose first digits a guess has found. */
+static uint32_t rows_found(const struct job *job)
 {
+    struct profk__row_state states[INPUT_ROWS_MAX];
+    uint32_t count = 0;
+
+    get_states(job, states);
+    for (uint32_t row = 0; row < job->task.rows; row++)
+        count += job_serves(job, row) && states[row].found == 2;
+    return count;
+}
+
+/* Runs the full selection of a job and frees what is expected of it; returns for how many rows a guess came true, of
+ * which lines != 0 vectors of a row were looked at. */
+static uint32_t full(struct job *job, uint32_t segments, uint32_t lines, struct pair *expected)
+{
+    uint32_t found;
     struct profk__pieces pieces = {job, job->piece_count, next_piece};
     struct profk__pairs winners = new_pairs(job, (size_t)INPUT_ROWS * job->task.k);
-    struct profk__full_cut cut = profk__stage_full_cut_in(&job->kit->spec, job->task.n, segments);
+    struct profk__full_cut cut = profk__stage_full_cut_in(&job->kit->spec, job->task.n, job->task.k, segments);
     cl_mem histogram = upload_canaries(INPUT_ROWS * (size_t)profk__stage_full_histogram_nbytes(cut));
     cl_mem counts = upload_canaries(INPUT_ROWS * (size_t)profk__stage_full_counts_nbytes(cut));
 
+    cut.lines = lines;
     at_job(job, "full");
     CHECK_OK(profk__stage_full(&job->chain, &job->task, pieces, cut, 5, histogram, counts, winners));
     job_wait(job);
     check_results(job, 5, true);
     check_winners(job, winners, expected, true);
+    found = lines != 0 ? rows_found(job) : 0;
     free(expected);
     bench_clear();
+    return found;
 }
 
 static void check_full(const struct kit *kit, uint64_t *state, enum service service, uint64_t n, uint32_t k,
                        uint32_t parts, uint32_t segments)
 {
     struct job job;
-    const struct input input = {INPUT_ROWS, parts, n, k, true, SHUFFLED};
+    const struct input input = {INPUT_ROWS, parts, n, k, true, SHUFFLED, 0};
     struct pair *expected = open_input(&job, kit, state, service, &input);
 
-    full(&job, segments, expected);
+    full(&job, segments, 0, expected);
 }
 
 /*
@@ -1604,7 +1643,7 @@ static void check_full_soundness(const struct kit *kit, uint64_t *state, struct 
         job_load(&job, x, 0, 1, state);
         for (uint32_t row = 0; row < INPUT_ROWS; row++)
             select_on_host(&job, x, expected + (size_t)row * k);
-        full(&job, 1 + rank % 3, expected);
+        full(&job, 1 + rank % 3, 0, expected);
     }
     free(x);
 }
@@ -1647,6 +1686,32 @@ static void run_full(const struct kit *kit, uint64_t *state)
     }
 }
 
+/* Guesses that come true, some that may, and some that do not: what is selected is the same. */
+static void run_guesses(const struct kit *kit, uint64_t *state)
+{
+    const uint32_t vector = kit->config.width_nbytes == 8 ? 8 : 16, n_most = options.small ? 8000 : 30000;
+    uint32_t found = 0;
+
+    for (uint32_t i = 0; i < (options.small ? 9u : 60u) && kit->config.width_nbytes > 1; i++) {
+        const uint32_t n = n_most / 2 + (uint32_t)random_below(state, n_most / 2);
+        const uint32_t k = n / 50 + (uint32_t)random_below(state, i % 3 == 0 ? n / 20 : n / 2);
+        const enum arrangement arrangement = i % 3 == 0 ? SPREAD : i % 3 == 1 ? LYING : i % 2 == 0 ? NEAR : SHUFFLED;
+        const uint32_t lines = n / vector / (1 + (uint32_t)random_below(state, i % 3 == 0 ? 1 : 3));
+        const struct input input = {INPUT_ROWS, 1, n, k, true, arrangement, lines};
+        struct job job;
+        struct pair *expected = open_input(&job, kit, state, (enum service)(i % 2), &input);
+        uint32_t found_here = full(&job, 1 + (uint32_t)random_below(state, 9), input.lines, expected);
+        found += arrangement == SPREAD ? found_here : 0;
+    }
+    CHECK(kit->config.width_nbytes == 1 || found > 0);
+}
+
+static void full_goes_by_guesses(void **unused)
+{
+    (void)unused;
+    in_work_groups_of_one(PROFK__FILE_FULL, run_guesses);
+}
+
 static void full_selects_from_the_input(void **unused)
 {
     (void)unused;
@@ -1675,6 +1740,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(rows_alone_tell_near_keys),
         cmocka_unit_test(rows_alone_go_by_those_before),
         cmocka_unit_test(full_selects_from_the_input),
+        cmocka_unit_test(full_goes_by_guesses),
         cmocka_unit_test(full_skips_nothing_that_is_wanted),
     };
     int status;
