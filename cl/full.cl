@@ -43,8 +43,17 @@ PK_INLINE pk_bits pk_mask_above(uint shift, uint bits)
     return shift + bits == PK_WIDTH_BITS ? 0 : (pk_bits)((pk_bits)~(pk_bits)0 << (shift + bits));
 }
 
-/* histogram[((row * parts + part) << bits) + digit], over the chunks up to this one; the first chunk starts it.  turn: how
- * many digits are before this one, or all ones where none may have been found ahead of its turn. */
+#if PK_WG == 1
+#define PK_NOT_GUESSED ~0u /* a turn; the host mirrors it */
+
+/* Has a guess found a digit, which `turn` digits are before, ahead of its turn? */
+PK_INLINE bool pk_is_found(__global const pk_row *state, uint turn)
+{
+    return turn != PK_NOT_GUESSED && turn < state->found;
+}
+#endif
+
+/* histogram[((row * parts + part) << bits) + digit], over the chunks up to this one; the first chunk starts it. */
 PK_KERNEL void profk_full_histogram(__global const pk_bits *input, ulong start, ulong stride, ulong count,
                                     uint is_first, uint turn, uint shift, uint bits, pk_rule rule, pk_rows rows,
                                     __global const uint *list, __global const pk_row *states,
@@ -67,7 +76,7 @@ PK_KERNEL void profk_full_histogram(__global const pk_bits *input, ulong start, 
         pk_bits prefix = mask == 0 ? 0 : (pk_bits)states[row].prefix;
 
 #if PK_WG == 1
-        if (turn < states[row].found)
+        if (pk_is_found(&states[row], turn))
             continue;
         pk_counted counted = {prefix, (pk_bits)~mask, shift, 1u << bits};
         for (uint digit = 0; digit < counted.values && is_first; digit++)
@@ -149,7 +158,7 @@ PK_KERNEL void profk_full_choose(__global const ulong *histogram, uint segments,
         uint values = 1u << bits;
 
 #if PK_WG == 1
-        if (turn < states[row].found)
+        if (pk_is_found(&states[row], turn))
             continue;
 #endif
         for (uint digit = item; digit < values; digit += PK_WG)

@@ -101,6 +101,8 @@ uint64_t profk__stage_full_counts_nbytes(struct profk__full_cut cut)
     return (uint64_t)cut.segments * 2 * sizeof(cl_ulong);
 }
 
+enum { NOT_GUESSED = -1 }; /* PK_NOT_GUESSED of cl/full.cl, as a turn */
+
 /* `bits` bits of a key, `shift` bits up, behind `turn` other digits. */
 struct digit {
     uint32_t turn, shift, bits;
@@ -195,7 +197,7 @@ static profk_status find_key(struct profk__chain *chain, const struct profk__tas
             struct profk__piece piece = pieces.next(pieces.from, i, &first);
             if (is_guessed && turn == 0)
                 TRY(guess(chain, task, &piece, cut, histogram, counts));
-            digit.turn = is_guessed ? turn : UINT32_MAX;
+            digit.turn = is_guessed ? turn : (uint32_t)NOT_GUESSED;
             TRY(histogram_piece(chain, task, &piece, cut.segments, i == 0, digit, histogram));
         }
         TRY(choose(chain, task, cut.segments, digit, histogram, counts));
