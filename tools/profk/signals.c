@@ -11,6 +11,7 @@ enum { MAX_TEMPORARIES = 2 }; /* --values and --indices */
 
 static const char *volatile temporaries[MAX_TEMPORARIES];
 static volatile uintptr_t guarded_start, guarded_end;
+static volatile sig_atomic_t is_held, is_pending;
 
 static void remove_temporaries(void)
 {
@@ -24,6 +25,10 @@ static void remove_temporaries(void)
 static void on_stop(int number)
 {
     (void)number;
+    if (is_held) {
+        is_pending = 1;
+        return;
+    }
     remove_temporaries();
     _exit(EXIT_INTERRUPTED);
 }
@@ -53,6 +58,7 @@ static void stop_on(int number)
     if (sigaction(number, NULL, &before) == 0 && before.sa_handler == SIG_IGN)
         return; /* as under nohup */
     action.sa_handler = on_stop;
+    action.sa_flags = SA_RESTART;
     sigemptyset(&action.sa_mask);
     sigaction(number, &action, NULL);
 }
@@ -68,6 +74,18 @@ void signals_install(void)
     action.sa_flags = SA_SIGINFO;
     sigemptyset(&action.sa_mask);
     sigaction(SIGBUS, &action, NULL);
+}
+
+void signals_hold(void)
+{
+    is_held = 1;
+}
+
+void signals_release(void)
+{
+    is_held = 0;
+    if (is_pending)
+        on_stop(0);
 }
 
 void signals_guard(const void *start, size_t nbytes)

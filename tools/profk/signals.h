@@ -16,6 +16,10 @@ void signals_install(void);
 /* The mapping whose disappearance is the input's fault; NULL for none. */
 void signals_guard(const void *start, size_t nbytes);
 
+/* Between the two a stop waits: for what others write and would leave half done. */
+void signals_hold(void);
+void signals_release(void);
+
 /* path is removed if the process is stopped; it must stay valid until signals_forget(). */
 void signals_remember(const char *path);
 void signals_forget(const char *path);

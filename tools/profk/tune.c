@@ -7,6 +7,7 @@
 #include "out.h"
 #include "progress.h"
 #include "report.h"
+#include "signals.h"
 #include "subcommands.h"
 
 enum { REPORT_NBYTES = 1 << 16 };
@@ -33,8 +34,12 @@ static int run_with(profk_context *ctx, const struct settings *settings)
         status = profk_tuning_import(ctx, settings->import_path);
     if (status == PROFK_OK && !only_files)
         exit_status = measure(ctx, settings->bench.budget);
-    if (status == PROFK_OK && exit_status == EXIT_DONE && settings->export_path)
+    if (status == PROFK_OK && exit_status == EXIT_DONE && settings->export_path) {
+        signals_install();
+        signals_hold(); /* the library's temporary file has a name that only the library knows */
         status = profk_tuning_export(ctx, settings->export_path);
+        signals_release();
+    }
     return status == PROFK_OK ? exit_status : fail_status(status);
 }
 
