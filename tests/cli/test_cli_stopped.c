@@ -221,12 +221,37 @@ static void export_leaves_no_half_file(void **unused)
     assert_int_equal(run("rm -rf store"), 0);
 }
 
+/* Stopped for certain while the library has a temporary file there: the export is whole all the same. */
+static void export_is_finished_first(void **unused)
+{
+    const double until_s = now_s() + 60;
+    unsigned char *whole;
+    size_t nbytes;
+    pid_t pid;
+
+    (void)unused;
+    setenv("PROFK_CACHE_DIR", "store", 1);
+    assert_int_equal(run("profk tune -q --budget 0.001 && profk tune --export whole"), 0);
+    whole = read_bytes("whole", &nbytes);
+    pid = start("LD_PRELOAD=%s ASAN_OPTIONS=\"$ASAN_OPTIONS:verify_asan_link_order=0\" exec profk tune --export slow",
+                PROFK_SLOW_RENAME);
+    while (run("ls profk-*.tmp") != 0 && now_s() < until_s)
+        sleep_s(0.01);
+    kill(pid, SIGTERM);
+    assert_int_equal(finish(pid), 130);
+    assert_true(is_file("slow", whole, nbytes));
+    assert_int_equal(run("ls profk-*.tmp"), 2);
+    free(whole);
+    assert_int_equal(run("rm -rf store"), 0);
+}
+
 static int failed(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(topk_leaves_no_half_file),
         cmocka_unit_test(tune_leaves_whole_entries),
         cmocka_unit_test(export_leaves_no_half_file),
+        cmocka_unit_test(export_is_finished_first),
     };
 
     return cmocka_run_group_tests_name("cli, stopped", tests, set_up_with_devices, tear_down);
